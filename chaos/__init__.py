@@ -1,31 +1,35 @@
-"""The harness: it makes clusters, hurts them, records what clients see, and has it judged.
+"""The harness: it makes clusters, injects faults, records what clients see, and has it judged.
 
-What a run is:
+Parts of a run:
 
-    scenario.py, scenarios/    what a cluster is put through, as values
-    nemesis/                   faults: when, on which nodes, and the proof that they took effect
-    conditions.py              conditions that are waited for, and the settings of nodes
+    scenario.py         a scenario as a value
+    scenarios/          the scenarios, by theme
+    nemesis/            faults: when, on which nodes, and the proof that they took effect
+    conditions.py       time-outs and sizes of nodes, their network and disks
 
-How it goes:
+How a run goes:
 
-    run/                       plan, launch, runner, experiment, collect, seal, judging
-    cluster/                   clusters in containers and in virtual time
-    recorder.py                the history, written while it happens
-    probes.py                  the harness's own questions to nodes
-    progress.py, interrupt.py  lines for the terminal; Ctrl-C
+    run/                from a plan to a verdict
+    cluster/            clusters in containers and in virtual time
+    recorder.py         the history, written while it happens; clock and phases of a run
+    probes.py           the harness's own requests to nodes
+    progress.py         progress lines for a terminal
+    interrupt.py        Ctrl-C and other signals
 
-Many runs, and what is built from them:
+Many runs, and studies:
 
-    campaign/                  one run a seed; the sides of a scenario compared; shrinking
-    selftest/, bugs/           planted bugs and lies, which the judge must find
-    labs/                      the durability audit, the model check, findings in Apache Kafka
+    campaign/           one run a seed; comparing and shrinking runs
+    selftest/           plants bugs and lies, which the judge must find
+    bugs/               the planted bugs
+    labs/               the durability audit, the model check, findings in Apache Kafka
 
 For people:
 
-    cli.py, commands/          `kraft-chaos`
-    play/                      a cluster to play with
-    setup/                     images, the Docker engine, what a machine lacks
-    releases.py                releases of Apache Kafka, versions of what runs
-    errors.py                  errors that an operator can do something about
-    container_files.py         files copied into and out of containers
+    cli.py              `kraft-chaos`
+    commands/           its commands
+    play/               a cluster to try things out on
+    setup/              images, the Docker engine, what a machine lacks
+    releases.py         releases of Apache Kafka, versions of what runs
+    errors.py           errors that an operator can do something about
+    container_files.py  files copied into and out of containers
 """

@@ -1,4 +1,4 @@
-"""Errors that an operator can do something about."""
+"""Errors that an operator can do something about, and errors of the operating system as such."""
 
 import errno
 import os

@@ -1,4 +1,5 @@
-"""Records events as they happen: `events-<writer>.jsonl.zst`.
+"""Records events as they happen (`events-<writer>.jsonl.zst`), with the clock and the phases of a
+run.
 
 One file for operations and one for faults and notes, each a row of zstd frames with a checksum,
 each frame a whole number of lines: a file cut anywhere loses its last frame only. A frame is closed
@@ -23,7 +24,7 @@ from checkers.history.events import EventType, FaultStage
 from workloads.connection import MalformedResponse
 from workloads.operation_history import SEND, HistoryError, Span
 
-# Time as a run knows it: nanoseconds since it started, on one monotonic clock.
+# Time of a run: nanoseconds since it started, on one monotonic clock.
 
 
 class Clock(Protocol):

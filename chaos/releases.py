@@ -1,4 +1,4 @@
-"""The releases of Apache Kafka by their names on a command line."""
+"""The releases of Apache Kafka by name, and the versions of all that takes part in a run."""
 
 import platform
 import subprocess

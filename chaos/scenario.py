@@ -1,4 +1,4 @@
-"""A scenario, as a value: faults, load and settings."""
+"""A scenario as a value: faults, load and settings; and a trial of it."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ from workloads.register_options import RegisterOptions
 from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
-# A trial: everything about a run but its runtime, as one value.
+# A trial: everything about a run except its runtime, as one value.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class Trial:
 
 
 SIM = "sim"  # the runtime of virtual time
-# After the last heal. A fetch time-out is 2 s, an election time-out at most as long: recovery that
-# takes longer has failed repeatedly.
+# After the last heal. A fetch time-out is 2 s, an election time-out at most as long: a recovery
+# that takes longer has failed repeatedly.
 WHOLE_S = 30.0
 
 
@@ -249,10 +249,10 @@ class ScenarioSetting:
         return replace(fault, **{self.parameter: self.made(self.values(value))})
 
 
-# What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
-# replicas, where controllers say that they are, whom a victim voted for, whether it was to remove
-# itself, whether a broker was to vote, and what becomes of ELRs. All other settings are of the
-# target.
+# Settings of faults: what disks forget at power cuts, what becomes of the page cache of stopped
+# nodes and of moved replicas, the advertised addresses of controllers, the vote of a victim,
+# whether it was to remove itself, whether a broker was to vote, and what becomes of ELRs. All other
+# settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"

@@ -1,4 +1,5 @@
-"""Every check there is, in the order of a judgement's rows. A new one is a line here.
+"""Every check, in the order of a judgement's rows, and what checks promise. A new one is a line
+here.
 
 A line is a module; the checks that it defines follow each other as they stand in it.
 """

@@ -1,4 +1,4 @@
-"""Verdicts, and the result of a check.
+"""Verdicts, the result of a check, and counts and shares in words.
 
 In order, the worst wins: invalid > error > void > unknown > valid. A crashed checker never hides a
 proved violation, and what could not be decided is never valid.

@@ -1,13 +1,19 @@
 """Reports over many sealed runs: durability, availability, elections, latency.
 
-    sealed_archive which directories are sealed runs, and which are not
-    ingest         their tables, with a run id
-    fate_counts    of one run: the fate of each record and write, by fault phase (a kernel)
-    accounts       the kernel mapped over run directories; sums by scenario, side, version, phase
-    write_fates    the same for registers in SQL: the second opinion
-    availability   gaps without success, elections after a lost leader, latency by sketches
-    report_page    one self-contained page
-    spread         seeds of simulated runs, mapped by the caller's function
+    sealed_archive.py  which directories are sealed runs, and which are not
+    ingest.py          the tables of runs, with a run id
+    phases.py          before, during and after faults
+    fate_counts.py     the fate of each record and write of one run, by fault phase (a kernel)
+    accounts.py        the kernel mapped over run directories, and its sums
+    write_fates.py     the same for registers in SQL: the second opinion
+    availability.py    gaps without success, elections after a lost leader, latency
+    report_build.py    reads, computes and writes a report
+    report_summary.py  the contents of a report as plain values
+    report_tables.py   the tables of the page
+    charts.py          the charts of the page
+    report_page.py     the page
+    session.py         the Spark session; a campaign's seeds spread over a cluster
+    java.py            a Java that Spark can start on
 
 The stages are pure DataFrame -> DataFrame functions; `report_build.build` is the one place that
 reads, runs and writes. Nothing here imports pyspark before it is needed: `import spark_reports` is

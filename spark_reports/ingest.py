@@ -101,10 +101,10 @@ SCHEMAS: dict[str, StructType] = {
     "lost_disks": DISKS,
 }
 
-# One row a run: what the stages need of its `run.json`, and the voters at the end. `scenario` has
-# its side. `traced`: every node writes traces. Where a majority of the voters' disks is lost,
-# `each_needed_ns` is the time since when each remaining voter had to have what was acknowledged
-# (`checkers.evidence.voters_left`).
+# One row a run: the parts of its `run.json` that the stages need, and the voters at the end.
+# `scenario` has its side. `traced`: every node writes traces. If a majority of the voters' disks is
+# lost, `each_needed_ns` is the time since when each remaining voter had to have acknowledged
+# records (`checkers.evidence.voters_left`).
 RUNS = _struct(
     run_id=_TEXT,
     scenario=_TEXT,

@@ -32,7 +32,7 @@ def phases_of(ops: pa.Table, faults: pa.Table) -> NDArray[np.str_]:
     return np.where(during, DURING, np.where(began < starts.min(), BEFORE, AFTER))
 
 
-# Before, during and after faults: which phase of its run an operation belongs to.
+# Which phase of its run an operation belongs to.
 
 
 _UNTIL_THE_END = 2**63 - 1

@@ -21,7 +21,7 @@ USED_TABLES = (
     *("lost_batches", "lost_records", "lost_disks"),
 )
 
-# If one of these is undecided, so is whether the run lost anything.
+# If one of these is undecided, it is also undecided whether the run lost anything.
 _OF_DURABILITY = frozenset(
     {
         "durability",

@@ -1,4 +1,5 @@
-"""The only place that builds a Spark session."""
+"""The only place that builds a Spark session, and a campaign's seeds spread over a Spark
+cluster."""
 
 import json
 import os

@@ -6,14 +6,8 @@ switch to other partitions. Now and then a topic is created or deleted. After th
 fresh clients read every partition from its start to the highest offset that any client ever saw:
 acknowledged records must be there.
 
-    consuming.py, consuming.py,             the processes, which record what they do
-    administering.py
-    all_chores.py                               side tasks, one module each
-    log_driver.py, library.py          the interface of a client library
-    transactions.py                  the end of a run with transactions
-    raw_clients.py, raw_topics.py           our own client: workloads.wire on plain connections
-    librdkafka.py, librdkafka.py,    foreign clients
-    kafka_python.py
+The processes and their client libraries are in `workloads.clients`, side tasks in
+`workloads.chores`.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""The raw driver: a connection carries one request at a time and is closed at the first error.
+"""The raw driver: a connection carries one request at a time and is closed at the first error; a
+client has one to each broker.
 
 What matters to a history is whether a request may have been executed. `NotSentError`: certainly
 not, no byte left. `LostError`: perhaps; it was sent, and no proper answer came. There is no third
@@ -253,7 +254,7 @@ class Exchange(asyncio.Protocol):
         self.lose(f"{MALFORMED}{problem}")
 
 
-# One client's connections: one to a broker, opened when needed, opened anew when lost.
+# One client's connections, one to a broker: opened when needed, opened anew when lost.
 
 
 _CONNECT_TIMEOUT_S = 1.0

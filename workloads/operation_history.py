@@ -1,4 +1,5 @@
-"""Where a workload records each event at the moment when it happens."""
+"""Where a workload records each event as it happens, the names of operations, and clients' own
+counts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -6,7 +7,7 @@ from typing import Protocol
 
 from checkers.history.events import EventType
 
-# What clients count of their own operations, apart from the recorded history.
+# Counts that clients keep of their own operations, apart from the recorded history.
 
 
 @dataclass(slots=True)
@@ -54,8 +55,8 @@ COMMIT_OFFSET = "commit-offset"  # the value, of a group
 COMMITTED_OFFSET = "committed-offset"  # the committed one, from the coordinator
 GROUP_HEARTBEAT = "group-heartbeat"  # of a member of the group, in the generation that is the value
 EPOCH_END = "epoch-end"  # where an epoch of a log ends, by its leader; -1: of one yet to come
-# A record of a log, by its offset, is processed in the transaction that is the request: what comes
-# of it, and how far the group has come, stand or fall together.
+# A record of a log, by its offset, is processed in the transaction that is the request: its output
+# and the group's committed offset stand or fall together.
 TRANSFORM = "transform"
 PROCESSED = "processed"  # so says the committed output, as it is read at the end
 PROCESSED_END = "processed-end"  # of the output, up to which that was read: all of it

@@ -10,10 +10,8 @@ writes must still be there.
 Most processes follow the leader. One *wanderer* reads from any node, slowly: a correct node refuses
 it or answers linearizably, and it exposes a deposed leader that still answers.
 
-    register_options.py     how many clients, and the mix of their operations
-    register.py        which registers are in use, and the next operations
-    register_client.py    what a request asks, and how it can be wrong
-    register_client.py      a client, which records what it does
+`register_options.py` says how many clients there are, and the mix of their operations; a client is
+in `workloads.clients.register_client`.
 """
 
 import asyncio

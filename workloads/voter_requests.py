@@ -30,9 +30,9 @@ from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.header import Api
 
 # Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
-# return them before they append. The last two come once no change is pending: what they report is
-# committed. All others may come after it: a leader that resigns does not know the outcome of the
-# change.
+# return them before they append. The last two are returned once no change is pending: what they
+# report is committed. All others may follow an append: a leader that resigns does not know the
+# outcome of the change.
 _NOTHING_DONE = frozenset(
     {
         ErrorCode.UNSUPPORTED_VERSION,

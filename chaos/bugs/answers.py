@@ -1,5 +1,5 @@
-"""A-ACK-EARLY: acks=all is acknowledged once the leader has the records, as acks=1 is (KAFKA-6361:
-acknowledged by a leader that did not know yet that it was deposed)."""
+"""Planted bugs in answers to clients and brokers (A): acknowledgements, errors and returned
+values."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,6 +39,9 @@ from node.wire.partition_fetch import (
 )
 from node.wire.refusals import refused
 from node.wire.topic_changes import CreatePartitionsRequest
+
+# A-ACK-EARLY: acks=all is acknowledged once the leader has the records, as acks=1 is (KAFKA-6361:
+# acknowledged by a leader that did not know yet that it was deposed).
 
 
 def once_the_leader_has_it(self: Replica, end: Offset) -> ErrorCode | None:

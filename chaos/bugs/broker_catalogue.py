@@ -1,8 +1,8 @@
-"""Bugs in the controller's decisions on brokers and partitions, and the checks that must find them.
+"""Bugs in brokers, and in the controller's decisions on them, with the checks that must find them.
 
 P partitions, E eligible leader replicas. `tests/chaos/mutations/test_of_brokers.py` runs the checks
-on metadata logs made by random brokers and operators; `broker_catalogue.py` has the bugs that runs
-of a scenario show as well.
+on metadata logs made by random brokers and operators; the catalogue also has the bugs that runs of
+a scenario show. `answer_catalogue.py` has false answers.
 """
 
 from collections.abc import Mapping
@@ -99,9 +99,9 @@ BROKER_MUTATIONS: dict[str, BrokerMutation] = {each.id: each for each in _CATALO
 # Bugs in how replicas follow, are counted and are removed, in simulated clusters, and the checks
 # that must find them.
 #
-# Scenarios of their own show most of these: brokers that are restarted one after another over slow
-# links, a leader that is cut off and comes back with another log, a broker and the active
-# controller that are lost together, and clean shutdowns followed by a power cut.
+# Scenarios of their own show most of these: brokers are restarted one after another over slow
+# links, a leader is cut off and comes back with another log, a broker and the active controller
+# are lost together, and clean shutdowns are followed by a power cut.
 
 
 _CLEAN_STOP = ("E6-lost-bytes-are-not-clean", "log-durability")
@@ -235,14 +235,12 @@ IN_REPLICATION = (
 )
 
 
-# Bugs for simulated clusters with brokers, and the checks that must find them: P partitions, E
-# eligible leader replicas (KIP-966).
+# Bugs for simulated clusters with brokers: P partitions, E eligible leader replicas (KIP-966).
 #
-# Six scenarios show them: the last replica standing, where the ISR shrinks to one broker, which
-# loses its power; one in which the ISR shrinks to one healthy broker; one in which it shrinks and
-# grows repeatedly; one in which the controllers do not hear a broker; one in which the brokers are
-# restarted, one after another; and one in which all are killed, and the last leader comes back
-# last. `answer_catalogue.py` has false answers.
+# Six scenarios show them. The ISR shrinks to one broker, which loses its power; the ISR shrinks
+# to one healthy broker; it shrinks and grows repeatedly; the controllers do not hear a broker;
+# the brokers are restarted one after another; all are killed, and the last leader comes back
+# last.
 
 
 def _of_last_replica(

@@ -3,7 +3,7 @@ V voters, R reads, A answers, P partitions, E eligible leader replicas, G groups
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
 may accuse as well, since one wrong decision breaks more than one promise. Bugs for clusters with
-brokers are in `broker_catalogue.py`, `broker_catalogue.py` and `answer_catalogue.py`.
+brokers are in `broker_catalogue.py` and `answer_catalogue.py`.
 """
 
 from chaos.bugs.broker_catalogue import IN_BROKERS

@@ -1,4 +1,4 @@
-"""Q-CRASH-REMOVED: the active controller dies when its own removal is committed (KAFKA-17608)."""
+"""Planted bugs in elections, votes and changes of leadership of the quorum (Q)."""
 
 import random
 from collections.abc import Iterable
@@ -32,6 +32,9 @@ from node.raft.voter_set import VoterSet
 from node.raft.votes import Votes
 from node.records.metadata import MetadataRecord
 from node.wire.fetch import FetchResponse
+
+# Q-CRASH-REMOVED: the active controller dies when its own removal is committed (KAFKA-17608).
+
 
 _as_it_should_q_crash_removed = VoterChanges.is_removed
 

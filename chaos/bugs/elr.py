@@ -1,5 +1,4 @@
-"""E-CLEAN-LIE: the clean-shutdown file is written when a new broker is registered, whatever its
-logs have at its end (KIP-966, "Detection of an unclean shutdown")."""
+"""Planted bugs in eligible leader replicas and clean shutdowns (E, KIP-966)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -29,6 +28,10 @@ from node.records.schemas import NO_LEADER
 from node.storage.partition_log import PartitionLog
 from node.wire.apis import Response
 from node.wire.registration import BrokerRegistrationRequest
+
+# E-CLEAN-LIE: the clean-shutdown file is written when a new broker is registered, whatever its
+# logs have at its end (KIP-966, "Detection of an unclean shutdown").
+
 
 _on_response = Broker.on_response
 

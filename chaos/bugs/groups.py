@@ -1,5 +1,4 @@
-"""G-ACK-WRITTEN: a coordinator acknowledges offsets, and returns them, before any other replica has
-them (KAFKA-20634 in the other order)."""
+"""Planted bugs in group coordinators (G)."""
 
 from collections.abc import Sequence
 
@@ -10,6 +9,10 @@ from node.broker.coordinators.rebalancing import Rebalancing
 from node.errors import ErrorCode
 from node.ids import Now, Offset
 from node.wire.group_membership import HeartbeatRequest
+
+# G-ACK-WRITTEN: a coordinator acknowledges offsets, and returns them, before any other replica
+# has them (KAFKA-20634 in the other order).
+
 
 _append = GroupLog.append
 

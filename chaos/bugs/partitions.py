@@ -1,5 +1,5 @@
-"""P-BUSY-FENCE: a heartbeat that a busy controller handles late does not count: its sender is
-fenced (KAFKA-15019)."""
+"""Planted bugs in the controller's view of brokers and partitions: registrations, fencing, ISR
+(P)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,6 +25,10 @@ from node.wire.registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+
+# P-BUSY-FENCE: a heartbeat that a busy controller handles late does not count: its sender is
+# fenced (KAFKA-15019).
+
 
 _heard_p_busy_fence = BrokerSessions.heard
 

@@ -1,4 +1,4 @@
-"""One wrong decision, and how it replaces the right one."""
+"""A planted bug as a value, and how its wrong decision replaces the right one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 
-# A planted bug as a value.
-
-# Where they are looked for by id: A-EPOCH-END is `A_EPOCH_END` in one of these modules.
+# Planted bugs are looked up by id: A-EPOCH-END is `A_EPOCH_END` in one of these modules.
 FAMILIES = (
     "answers",
     "elections",
@@ -41,7 +39,7 @@ class Mutation:
     simulated: bool = False
 
 
-# Where they are looked for by id: A-EPOCH-END is `A_EPOCH_END` in one of these modules.
+# Planted bugs are looked up by id: A-EPOCH-END is `A_EPOCH_END` in one of these modules.
 FAMILIES = (
     "answers",
     "elections",

@@ -1,6 +1,4 @@
-"""Q-HALF-MAJORITY: half of the voters, rounded down, count as a majority; two of five elect a
-leader and commit, while the other three do the same (Raft thesis 3.4: any two majorities
-overlap)."""
+"""Planted bugs in the quorum's log: high watermark, durability, snapshots, reads (Q, R)."""
 
 from collections.abc import Sequence
 
@@ -16,6 +14,10 @@ from node.storage.log import Log
 from node.storage.recovery import FLUSHES_A_RISE
 from node.storage.snapshots import Snapshots
 from node.wire.fetch import FetchResponse
+
+# Q-HALF-MAJORITY: half of the voters, rounded down, count as a majority; two of five elect a
+# leader and commit, while the other three do the same (Raft thesis 3.4: any two majorities
+# overlap).
 
 
 def half_of(size: int) -> int:

@@ -1,5 +1,4 @@
-"""P-DIVERGE-ACK: a follower is counted by its fetch offset, though its log has diverged from the
-leader's below that (KAFKA-13141)."""
+"""Planted bugs in the replication of partitions between brokers (P)."""
 
 from weakref import WeakSet
 
@@ -18,6 +17,9 @@ from node.ids import NO_EPOCH, LogPosition, NodeId, Offset
 from node.records.schemas import NO_LEADER
 from node.wire.alter_partition import PartitionResult
 from node.wire.partition_fetch import FetchedPartition, FetchedRecords, PartitionsFetchRequest
+
+# P-DIVERGE-ACK: a follower is counted by its fetch offset, though its log has diverged from the
+# leader's below that (KAFKA-13141).
 
 
 def whatever_it_holds(

@@ -1,4 +1,4 @@
-"""V-BAD-ENDPOINT: an added voter is recorded with a wrong address (KAFKA-20661)."""
+"""Planted bugs in changes of the voters (V, KIP-853, KIP-856)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +22,9 @@ from node.records.control import ControlRecord, Voter
 from node.wire.fetch import FetchRequest
 from node.wire.raft_voters import AddVoterRequest, DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.vote import VoteRequest, VoteResponse
+
+# V-BAD-ENDPOINT: an added voter is recorded with a wrong address (KAFKA-20661).
+
 
 _PORT = 1  # where nothing listens
 _as_it_should_v_bad_endpoint = WholeSets.change_record

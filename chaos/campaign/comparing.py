@@ -50,14 +50,14 @@ OVERVIEW = "scenarios.html"
 class CompareArguments:
     """The command line of `compare`, checked."""
 
-    scenarios: Sequence[str]  # none: all that have sides
+    scenarios: Sequence[str]  # none: all scenarios that have sides
     runtime: str  # "": the available one
     # Without one: our own node, but in containers Apache Kafka for scenarios of brokers. Two are
     # shown beside each other.
     targets: Sequence[str]
-    settings: Mapping[str, str]  # of every side
+    settings: Mapping[str, str]  # for every side
     times: int
-    least: int | None  # of TIMES on a side expected to be invalid; None: every run of every side
+    least: int | None  # of TIMES, for a side expected to be invalid; None: every run of every side
     seed: int
     out: Path
     as_json: bool
@@ -97,8 +97,8 @@ def _with_sides(names: Sequence[str]) -> list[Scenario]:
 
 
 def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
-    """All runs of one scenario; the page is updated after each. With a bar, each run that was set
-    aside is repeated, within the limit."""
+    """Run one scenario's sides, and update the page after each run. With a bar, each run that was
+    set aside is repeated, within the limit."""
     progress = ConsoleProgress()
     columns = _columns(scenario, arguments)
     runs: list[list[SideRun]] = [[] for _ in columns]
@@ -123,7 +123,7 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A side on that target."""
+    """A side, run on one target."""
 
     side: Side
     target: str
@@ -157,8 +157,8 @@ def _require_possible(scenarios: Sequence[Scenario], arguments: CompareArguments
 
 
 def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
-    """Set up every release that the sides name; what is there is left alone. Raises SetupError, and
-    UsageError for a requested release where the sides name theirs."""
+    """Set up every release that the sides name; existing images stay. Raises SetupError, and
+    UsageError if a release is requested although the sides name theirs."""
     named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
     asked = ",".join(arguments.targets)
     other = f"--target {asked}" if asked not in ("", KAFKA) else ""
@@ -198,7 +198,7 @@ def _compared(
     arguments: CompareArguments,
     runs: Iterable[tuple[_Column, Sequence[SideRun]]],
 ) -> Compared:
-    """The sides that have run, as the page shows them."""
+    """The sides that have run so far, as the page shows them."""
     sides = [
         ComparedSide(
             name=column.side.name,
@@ -240,7 +240,7 @@ def _changes(directory: Path) -> Changes:
 
 def doubt_of(expected: Expectation, judgement: Judgement, info: RunInfo) -> str:
     """Why a run counts neither for its side nor against it: it accuses no node and is not as
-    expected, and a fault left no evidence, or the machine was starved. "" where it counts."""
+    expected, and a fault left no evidence, or the machine was starved. "" if it counts."""
     if expected.holds(judgement) or judgement.verdict is Verdict.INVALID:
         return ""
     if judgement.verdict is Verdict.VOID:
@@ -280,7 +280,8 @@ def _as_text(found: Compared, out: Path) -> str:
 
 
 def _gaps(side: ComparedSide) -> Iterator[tuple[str, Gap]]:
-    """How long no operation of a kind succeeded, over all runs, by the statistic's name."""
+    """The longest time in which no operation of a kind succeeded, over all runs, by the statistic's
+    name."""
     for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
         gap = gaps(side, name) if name.startswith(GAPS) else None
         if gap is not None:

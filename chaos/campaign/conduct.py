@@ -1,4 +1,4 @@
-"""`kraft-chaos campaign`: seeds in, rows out, and what they amount to."""
+"""`kraft-chaos campaign`: runs seeds in several processes, and writes rows, summary and page."""
 
 import json
 import multiprocessing
@@ -26,11 +26,11 @@ from chaos.run.planning import Choices, scenario_of, sparing_load
 from chaos.scenario import SIM, Side
 from checkers.verdict import Verdict
 
-# Seeds spread over processes. One that dies, or never ends, costs its seed and nothing else.
+# Spreads seeds over processes. A process that dies or hangs costs its seed only.
 
 
 LIMIT_S = 900.0  # of the machine's time; a run that takes longer hangs
-# What a run leaves in the heap of its process is 0.9 MB, so some gigabytes in a night.
+# A run leaves 0.9 MB in the heap of its process: some gigabytes in a night.
 SEEDS_A_PROCESS = 250
 
 _POLL_S = 1.0
@@ -62,7 +62,7 @@ def each_of(
     limit_s: float = LIMIT_S,
     seeds_a_process: int = SEEDS_A_PROCESS,
 ) -> Iterator[tuple[int, T | Died]]:
-    """What `function` says of each seed, as it comes; seeds are taken when a worker is free.
+    """What `function` returns for each seed, as it arrives; a free worker takes the next seed.
 
     `function` is sent to the processes, so it has to be picklable. Leaving the iteration ends them.
     """
@@ -101,7 +101,7 @@ def _begin(function: Callable[[int], T], seed: int) -> "_Worker[T]":
 
 
 def _work(function: Callable[[int], T], connection: Connection) -> None:
-    """In a process of its own, until it is told to end."""
+    """Run by each worker process until it is asked to end."""
     try:
         while True:
             connection.send(function(connection.recv()))
@@ -116,7 +116,7 @@ def _hand(worker: "_Worker[T]", seed: int) -> None:
 
 
 def _heard_of(workers: "list[_Worker[T]]", limit_s: float) -> "list[_Worker[T]]":
-    """Those that answered, died or took too long; waits for a while."""
+    """The workers that answered, died or took too long; waits for a while."""
     ready = multiprocessing.connection.wait([each.connection for each in workers], _POLL_S)
     late = time.monotonic() - limit_s
     return [each for each in workers if each.connection in ready or each.since < late]
@@ -135,7 +135,7 @@ def _answer(worker: "_Worker[T]", limit_s: float) -> T | Died:
 
 def _end(worker: "_Worker[T]") -> None:
     worker.connection.close()
-    worker.process.kill()  # amid whatever it does: nothing of it outlives it but scratch
+    worker.process.kill()  # whatever it is doing: it leaves nothing but scratch behind
     worker.process.join()
     worker.process.close()
 
@@ -143,7 +143,7 @@ def _end(worker: "_Worker[T]") -> None:
 ROWS = "rows.jsonl"
 _EVERY_S = 30.0  # between two lines in a pipe
 
-# Maps seeds to rows (as JSON), somewhere else; see `spark_reports.session`.
+# Maps seeds to rows (as JSON) on other machines; see `spark_reports.session`.
 Spread = Callable[[Callable[[int], str], range], Iterable[str]]
 
 
@@ -158,14 +158,17 @@ class CampaignArguments:
     mutation: str
     out: Path
     as_json: bool
-    # Of every run. Where they make one of the scenario's sides, what that one expects is good.
+    # For every run. If these settings make one of the scenario's sides, the result expected there
+    # is good.
     settings: Mapping[str, str] = field(default_factory=dict)
-    nodes: int | None = None  # of each cluster; the usual three, or the seed's own
-    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if None
+    nodes: int | None = None  # of each cluster; if None, the usual three, or the seed's own
+    # length of the fault phase of each run; if None, the scenario's, or the seed's
+    duration_s: float | None = None
 
 
 class Campaign:
-    """Takes rows as they come: to the file, into the summary, and to the progress."""
+    """Takes rows as they arrive: writes them to the file, adds them to the summary, and reports
+    progress."""
 
     def __init__(self, arguments: CampaignArguments) -> None:
         scenario = scenario_of(arguments.scenario)
@@ -192,7 +195,7 @@ class Campaign:
         return time.monotonic() - self._began
 
     def take(self, rows: Iterable[SeedRow]) -> None:
-        """All of them; what was taken is in the file and the summary, whatever ends it."""
+        """Take all rows; each is in the file and the summary at once, however the campaign ends."""
         out = self.arguments.out
         out.mkdir(parents=True, exist_ok=True)
         try:
@@ -207,7 +210,7 @@ class Campaign:
             shutil.rmtree(self.job.scratch, ignore_errors=True)
 
     def rows(self) -> Iterator[SeedRow]:
-        """By processes of this machine."""
+        """By processes on this machine."""
         for seed, answer in each_of(self.job.row, self._due(), self.arguments.jobs):
             if isinstance(answer, Died):
                 yield crashed(seed, "a process died", answer.why, self.job.command(seed))
@@ -246,12 +249,12 @@ def _severity(item: tuple[Verdict, int]) -> int:
 
 
 def campaign(arguments: CampaignArguments) -> int:
-    """Run the seeds on this machine; the exit code is the worst verdict's."""
+    """Run the seeds on this machine; the exit code is that of the worst verdict."""
     return _carry_out(Campaign(arguments), lambda each: each.rows())
 
 
 def campaign_by(arguments: CampaignArguments, spread: Spread) -> int:
-    """The same, where `spread` maps a function over the seeds."""
+    """As `campaign`, with seeds run wherever `spread` maps a function over them."""
 
     def rows(each: Campaign) -> Iterator[SeedRow]:
         for line in spread(RowAsJson(each.job), arguments.seeds):

@@ -1,5 +1,9 @@
-"""What was struck, in which role, and how the quorum stood: a campaign's proof of having hurt. And
-what checks looked at: its proof of having judged."""
+"""What a campaign covered, and what failed in it.
+
+Coverage proves that faults hit nodes: which kinds struck, in which role of the victim and state of
+the quorum. It proves that checks judged: at how many things each looked. A fingerprint says what
+failed; runs with the same fingerprint are one finding.
+"""
 
 import json
 import re
@@ -17,7 +21,7 @@ from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement, Verdict
 
-# The roles of nodes at a moment of a run, and the quorum's state. Pure, from sealed tables.
+# The roles of nodes, and the state of the quorum, at a moment of a run. Pure, from sealed tables.
 
 
 _TOLD = ("n.start", "n.stop", "q.state")
@@ -26,16 +30,16 @@ _TOLD = ("n.start", "n.stop", "q.state")
 class Role(StrEnum):
     LEADER = "leader"
     FOLLOWER = "follower"
-    CANDIDATE = "candidate"  # or unattached, or resigned: up, and neither of the two
+    CANDIDATE = "candidate"  # unattached or resigned as well: up, and neither of the two
     DOWN = "down"  # or paused
 
 
 class Quorum(StrEnum):
-    """How things stood between the voters, as they themselves saw it."""
+    """The state of the quorum, as the voters themselves saw it."""
 
     LED = "led"  # one leads, and a majority follows it
     SPLIT = "split"  # several lead, or one without a majority
-    ELECTING = "electing"  # a majority is up, and no node leads
+    ELECTING = "electing"  # a majority is up, and none leads
     SHORT = "short"  # no majority is up
 
 
@@ -45,7 +49,7 @@ class _Told(NamedTuple):
 
 
 class Standing:
-    """Answers for any moment of one run; ns since its start."""
+    """Roles and the state of the quorum at any moment of one run, in ns since its start."""
 
     def __init__(self, run: Run) -> None:
         self._nodes = planned_voters(run.info)
@@ -56,7 +60,7 @@ class Standing:
         self._downs = _downs(run)
 
     def role(self, node: int, at: int) -> Role:
-        """Just before that moment. A node that was killed is down until it speaks again."""
+        """Just before that moment. A killed node is down until it traces again."""
         last = self._last(node, at)
         if last is None or last.event == "n.stop":
             return Role.DOWN
@@ -94,7 +98,7 @@ class Standing:
 
 
 def _downs(run: Run) -> dict[int, Sequence[tuple[int, int]]]:
-    """From when until when which node was off or paused, as the nemesis has it."""
+    """The intervals in which each node was off or paused, by the nemesis's record."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for fault in faults_of(run):
         if fault.halts and fault.t_bit is not None:
@@ -104,7 +108,7 @@ def _downs(run: Run) -> dict[int, Sequence[tuple[int, int]]]:
 
 
 class Cell(NamedTuple):
-    """`kind` is the fault's, with the mode where that makes it another."""
+    """`kind` is the fault's, with its mode if that makes it another fault."""
 
     kind: str
     role: str
@@ -138,8 +142,8 @@ def struck(run: Run) -> Counter[Cell]:
 
 
 def looked_at(judgement: Judgement, run: Run | None) -> Counter[str]:
-    """By check that judged a run, and by invariant of the simulator that watched it, at how many
-    things it looked."""
+    """By check that judged a run, and by invariant of the simulator that watched it: how many
+    things it looked at."""
     found: Counter[str] = Counter()
     for row in judgement.results:
         if not row.check.startswith(_INVARIANT):
@@ -150,7 +154,7 @@ def looked_at(judgement: Judgement, run: Run | None) -> Counter[str]:
 
 
 def as_rules(counts: Mapping[str, int], runs: int) -> str:
-    """How much each rule looked at in all runs; and which of them looked at nothing."""
+    """How much each rule looked at in all runs, and which rules looked at nothing."""
     width = max(map(len, counts), default=0)
     lines = [f"  {name.ljust(width)}  {counts[name]:,}" for name in sorted(counts) if counts[name]]
     nothing = sorted(name for name, count in counts.items() if not count)
@@ -161,13 +165,13 @@ def as_rules(counts: Mapping[str, int], runs: int) -> str:
 
 
 def label(kind: str, parameters: Mapping[str, str]) -> str:
-    """`power-off torn`: the kind of a fault, and what makes it another fault."""
+    """`power-off torn`: the kind of a fault, with the mode that makes it another fault."""
     words = [kind, *(parameters[name] for name in ("mode", "ways", "disks") if name in parameters)]
     return " ".join(word for word in words if word != "both")
 
 
 def cell_from(text: str) -> Cell:
-    """What `str` of a cell gave."""
+    """A cell from its `str`."""
     return Cell(*text.split("|"))
 
 
@@ -213,7 +217,7 @@ def _missing(cells: Sequence[Cell], kinds: int) -> list[str]:
     return [f"empty, {len(cells)} of {kinds * len(COLUMNS)} cells:", *named]
 
 
-# What failed, told so that runs that fail alike say the same. Pure.
+# The fingerprint of a failure: the same for runs that fail alike. Pure.
 
 
 _LONGEST = 90
@@ -224,7 +228,7 @@ _LIST = re.compile(r"N(?:, N)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Fingerprint:
-    """`role` is that of the node of the witness's last event, at that event."""
+    """`role` is the role of the node of the witness's last event, at that event."""
 
     check: str
     anomaly: str
@@ -236,7 +240,7 @@ class Fingerprint:
 
 
 def fingerprint(judgement: Judgement, run: Run | None) -> Fingerprint | None:
-    """Of the first row that has the run's own verdict; None of a valid run."""
+    """Of the first row that has the run's own verdict; None if the run is valid."""
     if judgement.verdict is Verdict.VALID:
         return None
     blamed = [row for row in judgement.results if row.verdict is judgement.verdict]
@@ -247,12 +251,12 @@ def fingerprint(judgement: Judgement, run: Run | None) -> Fingerprint | None:
 
 
 def unlike_expected(mismatch: str) -> Fingerprint:
-    """Of a run in which nothing was wrong, where something was to be."""
+    """The fingerprint of a run in which nothing was wrong although something was expected to be."""
     return Fingerprint(check="expected", anomaly=anomaly(mismatch))
 
 
 def anomaly(message: str) -> str:
-    """The first clause of a message, without what differs from run to run."""
+    """The first clause of a message, without the parts that differ from run to run."""
     clause = re.split(r"[;(]", message, maxsplit=1)[0].strip()
     plain = _NUMBER.sub("N", _KEY.sub("KEY", clause))
     return _LIST.sub("N", plain)[:_LONGEST]
@@ -262,5 +266,6 @@ def _role(row: CheckResult, run: Run) -> str:
     for event in reversed(row.witness):
         node, at = event.get("node"), event.get("t_ns")
         if isinstance(node, int) and node > 0 and isinstance(at, int):
-            return Standing(run).role(node, at + 1).value  # the event itself among what it did
+            # the event itself counts among what it did
+            return Standing(run).role(node, at + 1).value
     return "-"

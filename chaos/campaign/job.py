@@ -1,4 +1,5 @@
-"""One seed, from its plan to its row. Whatever goes wrong is a row as well."""
+"""One seed, from its plan to its row in `rows.jsonl`. Any failure on the way becomes a row as
+well."""
 
 import shutil
 import tempfile
@@ -29,14 +30,14 @@ from checkers.history.sealed_run import Run
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.verdict import Verdict
 
-# What is left of one seed's run: a line of `rows.jsonl`. Pure.
+# The row of one seed's run: a line of `rows.jsonl`. Pure.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRow:
     """`struck` counts the nodes that faults hit, `faults` the faults that bit. `directory` is where
-    the run was kept; "" if it was not. `unlike`: what was not as expected of its side, "" where
-    all was, None where nothing is expected."""
+    the run was kept; "" if it was not. `unlike` says what differs from the expectation of its
+    side: "" if nothing does, None if nothing is expected."""
 
     seed: int
     verdict: Verdict
@@ -47,14 +48,16 @@ class SeedRow:
     operations: int = 0  # that succeeded
     faults: int = 0
     struck: Mapping[Cell, int] = field(default_factory=Counter)
-    command: str = ""  # the one line that runs it again
+    command: str = ""  # the command that repeats the run
     directory: str = ""
     unlike: str | None = None
-    looked_at: Mapping[str, int] = field(default_factory=Counter)  # by check, how many things
+    # by check, how many things it looked at
+    looked_at: Mapping[str, int] = field(default_factory=Counter)
 
     @property
     def counts_as(self) -> Verdict:
-        """In the campaign: what was expected is good, and a good run that was not is wrong."""
+        """The verdict as the campaign counts it: an expected result is good, and a valid run that
+        was expected to fail is wrong."""
         if self.unlike is None:
             return self.verdict
         if not self.unlike:
@@ -83,7 +86,7 @@ class SeedRow:
 
 
 def row_from(line: Mapping[str, Any]) -> SeedRow:
-    """What `as_json` gave. Raises KeyError, ValueError."""
+    """A row from its `as_json`. Raises KeyError, ValueError."""
     fields = dict(line)
     check, anomaly, role = (fields.pop(name) for name in ("check", "anomaly", "role"))
     verdict = Verdict[fields.pop("verdict").upper()]
@@ -94,7 +97,8 @@ def row_from(line: Mapping[str, Any]) -> SeedRow:
 
 
 def crashed(seed: int, what: str, where: str, command: str, real_s: float = 0.0) -> SeedRow:
-    """The harness failed, or its process died: no verdict on the nodes, and never a good one."""
+    """The row of a seed whose harness or process failed: no verdict on the nodes, and never a good
+    one."""
     return SeedRow(
         seed=seed,
         verdict=Verdict.ERROR,
@@ -110,10 +114,10 @@ KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all seeds of a campaign have in common; `out` is where failing runs go.
+    """What all seeds of a campaign share; failing runs go to `out`.
 
-    Runs go on in `scratch`: the caller that made it removes it, with what a process that died left
-    in it.
+    Runs take place in `scratch`: the caller that made it removes it, with whatever a dead process
+    left in it.
     """
 
     choices: Choices
@@ -124,11 +128,11 @@ class Job:
         return plan_of(replace(self.choices, seed=seed))
 
     def command(self, seed: int) -> str:
-        """The line that runs one seed again."""
+        """The command that runs one seed again."""
         return command_of(self.plan(seed), "")
 
     def row(self, seed: int) -> SeedRow:
-        """Run it and judge it. Never raises: a campaign stops at nothing."""
+        """Run and judge one seed. Never raises: no failure stops a campaign."""
         began = time.perf_counter()
         command = ""
         try:
@@ -155,7 +159,7 @@ class Job:
 
 
 def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
-    """What a run amounts to."""
+    """The row of a run."""
     run = _readable(ran.directory)
     judgement = ran.judgement
     mismatch = plan.expected.mismatch(judgement) if plan.expected is not None else None
@@ -183,7 +187,7 @@ def _readable(directory: Path) -> Run | None:
 
 
 def _keep(directory: Path, out: Path) -> Path:
-    """Under the name that any run of this seed has; a run that was kept before makes place."""
+    """Keep the run under the name that any run of this seed has, in place of an earlier one."""
     out.mkdir(parents=True, exist_ok=True)
     kept = out / directory.name
     shutil.rmtree(kept, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A recorded run as a plan, from its `run.json`; and what two runs' directories have unlike."""
+"""A recorded run: read back as a plan, compared with another run, and written as a narrative."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ from checkers.evidence.lives import NodeEvent, TraceColumns
 from checkers.history.sealed_run import Run, read_run_info
 from checkers.verdict import CheckResult, Judgement, counted
 
-# A failing run told to a person: leaders, faults and their victims, operations, what was seen.
+# The narrative of a failing run: leaders, faults and their victims, operations, what was seen.
 #
-# Only what a small run holds can be told in full. Of a larger one, the operations are those on keys
-# that the witness names, and there are no more than so many.
+# Only a small run is narrated in full. For a larger one, the operations are those on keys that
+# the witness names, up to a limit.
 
 
 NARRATIVE = "narrative.txt"
@@ -28,7 +28,7 @@ _SECOND = 1e9
 
 
 class Line(NamedTuple):
-    """`order` tells lines of one moment apart: faults, then nodes, then clients, then the judge."""
+    """`order` sorts lines of the same moment: faults, then nodes, then clients, then the judge."""
 
     at: int
     order: int
@@ -43,11 +43,11 @@ def write_narrative(run: Run, judgement: Judgement, again: str) -> Path:
 
 
 def narrative(run: Run, judgement: Judgement, again: str) -> str:
-    """The whole text; `again` is the line that shows the failure once more."""
+    """The whole text; `again` is the command that shows the failure once more."""
     blamed = [row for row in judgement.results if row.verdict is judgement.verdict]
     row = blamed[0] if blamed else None
     found = [*_faults(run), *_nodes(run), *_operations(run, row), *_seen(row)]
-    lines = sorted(found, key=lambda line: (line.at, line.order))  # else as they came
+    lines = sorted(found, key=lambda line: (line.at, line.order))  # otherwise as they came
     told = [f"{line.at / _SECOND:9.4f} s  {line.text}" for line in lines]
     return "\n".join([*_head(run, judgement, row), "", *told, "", *_end(row, again)]) + "\n"
 
@@ -175,9 +175,9 @@ def run_directory(named: Path) -> Path:
 
 
 def plan_of_run(named: Path) -> RunPlan:
-    """What a run did, to be done again: the plan in its run.json. Of a `schedule.json` that is
-    named, its windows, which may have been edited. Raises OperatorError naming what cannot be
-    read."""
+    """The plan of a recorded run, from its run.json, to run it again. If a `schedule.json` is
+    named, its windows are taken from there, as they may have been edited. Raises OperatorError
+    naming what cannot be read."""
     directory = run_directory(named)
     try:
         plan = plan_from(read_run_info(directory).plan)
@@ -194,7 +194,7 @@ def _with_windows(plan: RunPlan, file: Path) -> RunPlan:
 
 
 def _again_by(directory: Path) -> str:
-    """The line by which it was recorded, for a person to judge."""
+    """The command by which it was recorded, for a person to judge."""
     try:
         return read_run_info(directory).command or "kraft-chaos list"
     except (OSError, ValueError):
@@ -202,9 +202,9 @@ def _again_by(directory: Path) -> str:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """The files, by their paths within, that two runs' directories do not have alike.
+    """The files, by path, that differ between two runs' directories.
 
-    Of a shrunk run the narrative stands beside it.
+    The narrative that stands beside a shrunk run is left out.
     """
     names = sorted({*_files(one), *_files(other)} - {NARRATIVE})
     return [name for name in names if _content(one / name) != _content(other / name)]

@@ -1,4 +1,4 @@
-"""Ever less of a failing run, while it fails alike: faults, nodes, operations, time.
+"""Shrinks a failing run while it fails alike: fewer faults, nodes and operations, less time.
 
 Each step proposes plans that are smaller in one respect and keeps those that still fail with the
 same fingerprint. Steps are repeated, since fewer faults allow for fewer operations and the reverse,
@@ -27,17 +27,18 @@ from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict, counted
 from workloads.workload_kinds import with_options
 
-# Delta debugging: the least part of something that still fails (Zeller and Hildebrandt, 2002).
+# Delta debugging: the smallest part of something that still fails (Zeller and Hildebrandt, 2002).
 
 
 T = TypeVar("T")
 
 
 def ddmin(items: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
-    """A part of `items`, in order, of which nothing can be left out; the whole must fail.
+    """The smallest part of `items`, in order, of which nothing can be left out; the whole must
+    fail.
 
-    `fails` is never asked about the whole. It is asked about nothing at all first: often enough
-    the bug needs none of them.
+    `fails` is never asked about the whole. It is asked about nothing at all first, since the bug
+    often needs none of them.
     """
     if items and fails(()):
         return ()
@@ -58,7 +59,7 @@ def ddmin(items: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool]) -> tuple
 def _smaller(
     items: tuple[T, ...], parts: int, fails: Callable[[tuple[T, ...]], bool]
 ) -> tuple[T, ...] | None:
-    """A part that fails, or else all without a part; None where everything is needed."""
+    """A part that fails, or else the whole without a part; None if everything is needed."""
     bounds = [len(items) * number // parts for number in range(parts + 1)]
     chunks = [items[a:b] for a, b in pairwise(bounds)]
     for chunk in chunks:
@@ -74,11 +75,10 @@ def _smaller(
 
 
 def least(high: int, low: int, fails: Callable[[int], bool]) -> int:
-    """A small number from `low` to `high` that fails, where `high` does.
+    """A small number from `low` to `high` that fails; `high` does.
 
-    Small ones are asked about first, as they cost least: doubled until one fails, then halved. What
-    fails with some need not fail with every larger number; what is returned was seen to, or is
-    `high`.
+    Small numbers are tried first, as they cost least: doubled until one fails, then halved. A
+    number above one that fails need not fail; the returned one was seen to fail, or is `high`.
     """
     reach = low
     while reach < high and not fails(reach):
@@ -94,7 +94,7 @@ def least(high: int, low: int, fails: Callable[[int], bool]) -> int:
 
 
 _LEAST_OPERATIONS = 1
-_FEW_OPERATIONS = 30  # a person can read the narrative of so many
+_FEW_OPERATIONS = 30  # a person can read the narrative of a run this small
 _FEW_ROLLS, _MANY_ROLLS = 3, 8
 _LEAST_TAIL_S = 1.0
 _LEAD_S = 0.3  # before the first fault
@@ -102,12 +102,12 @@ _LEAST_HOLD_S = 0.05
 
 
 class OutOfTimeError(Exception):
-    """What was found so far has to do."""
+    """The time is up; the smallest run found so far is the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much there is of a run."""
+    """The size of a run."""
 
     faults: int
     operations: int
@@ -123,8 +123,8 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of a plan: as what it failed, how many operations it issued, and how long after
-    the hurting began the last thing happened that shows the failure."""
+    """The result of trying a plan: its fingerprint, how many operations it issued, and how long
+    after the start of the faults the last event came that shows the failure."""
 
     fingerprint: Fingerprint | None
     operations: int
@@ -151,7 +151,7 @@ class Shrinker:
         self._scratch = scratch
         self._clock = clock
         self._until = clock() + within_s
-        self._last = Attempt(fingerprint=wanted, operations=0)  # what came of `best`
+        self._last = Attempt(fingerprint=wanted, operations=0)  # the attempt of `best`
 
     @property
     def size(self) -> Size:
@@ -164,7 +164,7 @@ class Shrinker:
         )
 
     def fails(self, plan: RunPlan) -> bool:
-        """Whether it fails alike; then it is the best so far. Raises OutOfTimeError."""
+        """Whether the plan fails alike; then it is the best so far. Raises OutOfTimeError."""
         if self._clock() > self._until:
             raise OutOfTimeError
         self.attempts += 1
@@ -176,7 +176,8 @@ class Shrinker:
         return True
 
     def shrink(self) -> RunPlan:
-        """Until nothing more is found, or the time is up. The plan must have been seen to fail."""
+        """Shrink until nothing smaller is found, or the time is up. The plan must have been seen to
+        fail."""
         try:
             before = None
             while before != self.best:
@@ -189,7 +190,7 @@ class Shrinker:
         return self.best
 
     def _in_large_steps(self) -> None:
-        """Time first, for it is what every later attempt costs."""
+        """Time first, since it is the cost of every later attempt."""
         self._first_part()
         self._fewer_faults()
         self._shorter_windows()
@@ -214,13 +215,13 @@ class Shrinker:
             shutil.rmtree(out, ignore_errors=True)
 
     def _try_each(self, plans: Iterator[RunPlan]) -> None:
-        """The first that fails, and no more: they are in order of how small they are."""
+        """Take the first plan that fails, and stop: plans are ordered from the smallest."""
         for plan in plans:
             if self.fails(plan):
                 return
 
     def _first_part(self) -> None:
-        """What comes after the failure costs every attempt its time."""
+        """Cut what comes after the failure, which every attempt spends time on."""
         plan, schedule, by_s = self.best, self.best.drawn(), self._last.failed_by_s
         if by_s is not None:
             self._try_each(
@@ -253,7 +254,8 @@ class Shrinker:
         self._try_each(replace(plan, nodes=nodes) for nodes in range(1, plan.nodes))
 
     def _few_operations(self) -> None:
-        """Half as many, and as much more rarely that they reach up to the failure; and again."""
+        """Halve the operations, and lower the rate so that they still last until the failure;
+        repeat."""
         before = None
         while (many := self.size.operations) > _FEW_OPERATIONS and before != self.best:
             before, load = self.best, self.best.load
@@ -277,7 +279,7 @@ class Shrinker:
             )
 
     def _shorter_windows(self) -> None:
-        """Each fault sooner after the one before, and cured sooner."""
+        """Let each fault begin sooner after the one before it, and cure it sooner."""
         for number in range(len(self.best.drawn().windows)):
             for change in (_sooner, _briefer):
                 self._try_each(
@@ -305,9 +307,9 @@ def _failed_by_s(ran: Ran) -> float | None:
 
 
 def _rerolled(plan: RunPlan, times: int) -> Iterator[RunPlan]:
-    """The plan itself, then the same with other seeds: where a failure takes a coincidence, what is
-    changed undoes it, and another one brings it back."""
-    schedule = plan.drawn()  # by its own seed
+    """The plan itself, then with other seeds: if a failure takes a coincidence, a change may undo
+    it, and another seed bring it back."""
+    schedule = plan.drawn()  # with its own seed
     for number in range(times):
         yield replace(plan, seed=plan.seed + number, schedule=schedule)
 
@@ -317,7 +319,7 @@ def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:
 
 
 def _until(schedule: Schedule, end_s: float) -> Schedule:
-    """What began by then, cured by then."""
+    """The windows that had begun by then, each cured by then."""
     windows = tuple(
         replace(window, hold_s=round(min(window.hold_s, end_s - window.at_s), 3))
         for window in schedule.windows
@@ -327,14 +329,14 @@ def _until(schedule: Schedule, end_s: float) -> Schedule:
 
 
 def _lasting(schedule: Schedule, windows: tuple[Window, ...], duration_s: float) -> Schedule:
-    """Sums of what was rounded may be a little more than what was rounded."""
+    """A sum of rounded numbers may exceed the rounded sum by a little."""
     last_s = max((window.end_s for window in windows), default=0.0)
     return replace(schedule, windows=windows, duration_s=max(round(duration_s, 3), last_s))
 
 
 def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
-    """This window and all later ones, by so much of the quiet before it; None where there is
-    little."""
+    """This window and all later ones, moved ahead by a share of the quiet before it; None if there
+    is little."""
     windows = schedule.windows
     before = max((window.end_s for window in windows[:number]), default=0.0)
     quiet = windows[number].at_s - before - _LEAD_S

@@ -22,7 +22,7 @@ from checkers.verdict import Verdict, counted
 
 
 def shrink(named: Path, minutes: float, out: Path) -> int:
-    """0 when a smaller run that fails alike was left, with its narrative."""
+    """0 if a smaller run that fails alike was kept, with its narrative."""
     recorded = run_directory(named)
     plan = plan_of_run(named)
     if plan.target != NODE:
@@ -79,10 +79,11 @@ def _require_failure(shrinker: Shrinker, plan: RunPlan, recorded: Path) -> None:
 
 
 def _keep(plan: RunPlan, out: Path) -> Ran:
-    """The run itself, once more and whole, with its narrative; it says how it is run again."""
+    """Run the smallest plan once more and keep the whole run, with its narrative, which names the
+    command that repeats it."""
     directory = out / name_of(plan)
     again = replay_line(str(directory))
-    shutil.rmtree(directory, ignore_errors=True)  # what an earlier attempt left of the same seed
+    shutil.rmtree(directory, ignore_errors=True)  # left by an earlier attempt of the same seed
     ran = launch(plan, out, ConsoleProgress(quiet=True))
     write_narrative(read_run(ran.directory), ran.judgement, again)
     return ran

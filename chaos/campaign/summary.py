@@ -1,4 +1,4 @@
-"""A campaign as a whole: verdicts, findings, how much was hurt, and what that amounts to. Pure."""
+"""A campaign as a whole: verdicts, findings, coverage, and the verdict of the campaign. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,45 +12,46 @@ from chaos.campaign.job import SeedRow
 from checkers.verdict import Verdict, counted, in_words, worst
 
 _SHOWN_SEEDS = 12
-_ENOUGH_SHARE = 0.5  # of the seeds, which must have come to a verdict on the nodes
+_ENOUGH_SHARE = 0.5  # the share of seeds that must have a verdict on the nodes
 _DECIDED = (Verdict.VALID, Verdict.INVALID)
-# Of the runs, which may be void: faults that a seed draws now and then cannot bite, as when a torn
-# cut by chance forgets nothing. In a few seconds there is less time to, and to load it.
+# The share of runs that may be void: a drawn fault sometimes cannot bite, for example when a torn
+# cut happens to forget nothing. Short runs leave less time for faults and load.
 _VOID_SHARE, _VOID_SHARE_OF_SHORT = 0.05, 0.15
 _SHORT_S = 10.0
-# In so many runs of a swarm, each of them hurt for as long as its seed says, every check that
-# applies finds something to judge.
+# In this many runs of a swarm, each with the length that its seed says, every check that applies
+# must find something to judge.
 _MANY = 1000
 
 
 def tolerated_void_share(hurting_s: float | None) -> float:
-    """Of runs that are hurt for so long; None: as long as each seed says, which is not short."""
+    """For a fault phase of this length; None: the length that each seed says, which is not
+    short."""
     return _VOID_SHARE_OF_SHORT if hurting_s is not None and hurting_s < _SHORT_S else _VOID_SHARE
 
 
 @dataclass(slots=True, kw_only=True)
 class Summary:
-    """Grows by one row at a time, and not with their number; `kinds` are the faults that there
-    may be."""
+    """Grows with each row, but its size does not depend on their number; `kinds` are the kinds of
+    faults that a run may have."""
 
     asked: int
     kinds: tuple[str, ...]
-    void_share: float = _VOID_SHARE  # that is tolerated
-    expected: str = ""  # of every run, in words; "" where that is that nothing is wrong
+    void_share: float = _VOID_SHARE  # the tolerated share of void runs
+    expected: str = ""  # expected of every run, in words; "" if that is a valid run
     as_expected: int = 0
     counted: Counter[Verdict] = field(default_factory=Counter)  # as rows count in a campaign
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     struck: Counter[Cell] = field(default_factory=Counter)
     findings: dict[Fingerprint, list[SeedRow]] = field(default_factory=dict)
-    # Whether so many runs are to give every check something to judge.
+    # Whether there are enough runs that every check must have had something to judge.
     is_to_judge_all: bool = False
-    without_subject: frozenset[str] = frozenset()  # checks that are not to, by its plan
+    without_subject: frozenset[str] = frozenset()  # checks that by the plan need not judge anything
     looked_at: Counter[str] = field(default_factory=Counter)  # by check, in all runs
     judged_by: Counter[str] = field(default_factory=Counter)  # by check, the runs
     operations: int = 0
     faults: int = 0
     virtual_s: float = 0.0
-    busy_s: float = 0.0  # of all processes together
+    busy_s: float = 0.0  # summed over all processes
 
     def add(self, row: SeedRow) -> None:
         self.verdicts[row.verdict] += 1
@@ -72,7 +73,8 @@ class Summary:
 
     @property
     def tolerated_void(self) -> int:
-        """How many runs may be void: their share, rounded up, so that a few runs may have one."""
+        """How many runs may be void: their share, rounded up, so that even a few runs may have
+        one."""
         return ceil(self.void_share * self.runs)
 
     @property
@@ -86,7 +88,7 @@ class Summary:
 
     @property
     def lacking(self) -> str:
-        """Why the campaign says nothing, as too little happened in it; "" if enough did."""
+        """Why too little happened for the campaign to show anything; "" if enough did."""
         decided = sum(self.verdicts[verdict] for verdict in _DECIDED)
         if not decided or decided < _ENOUGH_SHARE * self.runs:
             return f"only {decided} of {self.runs} runs came to a verdict on the nodes"
@@ -102,13 +104,13 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the runs that show something; void if those are too few for a good one, or
-        more are void than is tolerated."""
+        """The worst verdict of the runs that show something; void if those are too few for a good
+        one, or if more are void than is tolerated."""
         shown = [verdict for verdict in self.counted if verdict is not Verdict.VOID]
         return worst([*shown, Verdict.VOID] if self.lacking else shown)
 
     def by_weight(self) -> list[tuple[Fingerprint, list[SeedRow]]]:
-        """Findings, the worst verdict first, then what was found most often."""
+        """Findings, the worst verdict first, then the most frequent."""
         return sorted(
             self.findings.items(),
             key=lambda item: (-item[1][0].verdict.value, -len(item[1]), item[0]),
@@ -116,7 +118,7 @@ class Summary:
 
 
 def as_text(summary: Summary, real_s: float) -> str:
-    """What a person reads at the end."""
+    """The report that a person reads at the end."""
     lines = [f"{_word(summary)}: {_counts(summary)}", _effort(summary, real_s)]
     if summary.expected:
         lines.insert(

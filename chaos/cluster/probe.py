@@ -1,4 +1,5 @@
-"""The smallest questions to a Kafka process: does it answer at all, and which brokers are there."""
+"""The smallest requests to a Kafka process: whether it answers, which brokers it knows; and a
+change of the level of a feature through a broker."""
 
 import asyncio
 import struct
@@ -103,7 +104,7 @@ async def _until(look: Callable[[], Awaitable[bool]], within_s: float) -> bool:
     return await asking(look)
 
 
-# Levels of features, set by asking a broker for it (KIP-584), in either runtime.
+# Levels of features, set by a request to a broker (KIP-584), in either runtime.
 
 
 _ELR = "eligible.leader.replicas.version"

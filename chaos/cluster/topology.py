@@ -1,4 +1,5 @@
-"""Which nodes are joined, as values: the harness and the compose file are both made from it.
+"""The nodes of a cluster with their roles and links, as values; the harness and the compose file
+are both made from them.
 
 Every node has a network of its own that holds only the node and the proxy. In node i the name
 `node-j` resolves to the proxy's address in i's network, and every node has its own inner port, so
@@ -12,7 +13,7 @@ from ipaddress import IPv4Network
 
 from chaos.cluster.interface import Address, Cluster, Described, Link, NodeId, Roles
 
-# The roles of a cluster's nodes. Where nothing is said of roles, all are controllers.
+# The roles of a cluster's nodes. Without a setting, all are controllers.
 
 
 def brokers_of(cluster: Cluster) -> tuple[NodeId, ...]:

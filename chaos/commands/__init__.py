@@ -1,4 +1,24 @@
-"""What each command of `kraft-chaos` does; `chaos.cli` parses, dispatches and maps errors.
+"""The commands of `kraft-chaos`, one module each; `chaos.cli` parses, dispatches and maps errors.
+
+    arguments.py             parsing of all command lines; flags shared by several commands
+    run_command.py           runs one scenario
+    check_command.py         judges runs, foreign histories and disks again
+    replay_command.py        repeats a recorded run
+    compare_command.py       runs the sides of scenarios beside each other
+    campaign_command.py      many simulated runs, one per seed
+    shrink_command.py        minimizes a failing run
+    report_command.py        many runs on one page
+    list_command.py          lists the scenarios
+    up_command.py            brings up a cluster for manual faults
+    inject_command.py        injects a fault into it
+    heal_command.py          heals all injected faults
+    down_command.py          removes it
+    audit_command.py         the durability audit
+    model_check_command.py   the model check
+    finding_command.py       findings in Apache Kafka
+    selftest_command.py      plants bugs, each of which the judge must find
+    doctor_command.py        what this machine has and lacks
+    setup_command.py         installs what this machine lacks
 
 Results go to stdout, progress and errors to stderr. Every command returns its exit code.
 """

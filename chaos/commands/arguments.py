@@ -1,4 +1,4 @@
-"""Parsing of every command line: help, errors, numbers and names.
+"""Parsing of every command line: help, errors, numbers, names, and flags shared by commands.
 
 A command imports what it needs in its `run`: help loads no checker.
 """

@@ -22,7 +22,7 @@ from chaos.releases import NEWEST, setup_command
 from chaos.setup import docker_engine, images, kafka_image, node_image
 from chaos.setup.shell import Found, Need, SetupError, cache_dir, found_program
 
-# `examine` looks at everything that the harness needs, and leaves no change behind.
+# Examines everything that the harness needs, and leaves no change behind.
 
 
 SETUP = "kraft-chaos setup"

@@ -1,4 +1,5 @@
-"""`kraft-chaos run`: one scenario, from nothing to a verdict."""
+"""`kraft-chaos run`: one scenario, from nothing to a verdict, and whether that was the expected
+one."""
 
 import argparse
 import difflib

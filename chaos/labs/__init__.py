@@ -1,2 +1,6 @@
-"""Studies beside the runs: the durability audit, the model check, what was found in Apache
-Kafka."""
+"""Studies beside the runs.
+
+audit/        the durability audit: what disks hold when the power fails
+model_check/  the quorum's code, explored in every order of events within small bounds
+findings.py   findings in Apache Kafka: their page, scripts and evidence
+"""

@@ -1,10 +1,8 @@
 """Findings in Apache Kafka, as its maintainers need them (`docs/results/findings.md`).
 
-findings.py       one finding: its section of the page, its script, its evidence in a run
-findings.py  all of them, a value each
-findings.py   the evidence of a finding in a run: log lines, metadata records, bytes of files
-
-The folder of scripts has steps that use nothing of this project, and their output.
+A finding is a value: its section of the page, its script, and its evidence in a run (log lines,
+metadata records, bytes of files). The scripts use nothing of this project; their folder also has
+their output.
 """
 
 import re

@@ -1,11 +1,20 @@
-"""Hurts a cluster, cures it again, and proves both.
+"""Injects faults into a cluster, cures them, and proves both.
 
-A fault is a value: a kind, a victim that is resolved as it fires (`victims.py`, `aim.py`), and
-parameters. Each kind is one class in `kinds/` that says all that there is to say of it; `fault.py`
-states what that is, and `docs/reference/faults.md` shows it. A schedule (`script.py`) says when;
-it is drawn from a seed and nothing else. A script (`script.py`) says instead what has to be so
-before the next fault begins (`awaited.py`). `cuts.py` turns a partition into the links that it
-cuts. `nemesis.py` applies faults, takes care that none undoes another (`book.py`), and writes down
-start, bit, heal, healed and evidence of each (`book.py`); `proof.py` decides whether one bit. A
-fault without evidence makes the run void: a run in which nothing was hurt proves nothing.
+    fault.py       the interface of a kind of fault
+    kinds/         every kind of fault, one class each; shown in `docs/reference/faults.md`
+    victims.py     victims as values
+    aim.py         resolves a victim to nodes when its fault fires
+    parameters.py  a fault's parameters as words; victims drawn from a seed
+    abilities.py   what a cluster must be able to do for a fault
+    script.py      when faults fire: schedules drawn from a seed, and scripts
+    awaited.py     conditions that a script waits for
+    recorded.py    schedules as JSON; faults that can be injected by name
+    nemesis.py     applies a schedule or a script, and records every fault
+    book.py        the faults in progress, so that none undoes another; the log of faults
+    proof.py       decides whether a fault bit
+    manual.py      generates `docs/reference/faults.md`
+
+A fault is a value: a kind, a victim and parameters. For each fault, its start, bit, heal, healed
+and evidence are recorded. A fault without evidence makes the run void: a run in which nothing was
+hurt proves nothing.
 """

@@ -1,4 +1,4 @@
-"""What a cluster must be able to do so that a fault can be injected into it."""
+"""What a cluster must be able to do for a fault to be injected into it."""
 
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ from chaos.cluster.powers import (
 
 
 class Ability(StrEnum):
-    """What only some clusters can do; every cluster can stop a node in good order."""
+    """An ability that only some clusters have; every cluster can stop a node in good order."""
 
     CUT = "cut links between nodes"
     KILL = "kill processes"
@@ -71,5 +71,5 @@ PROTOCOLS: dict[Ability, type] = {
 
 
 def lacking(cluster: Cluster, needs: frozenset[Ability]) -> tuple[Ability, ...]:
-    """What this cluster cannot do."""
+    """The abilities that this cluster lacks."""
     return tuple(need for need in sorted(needs) if not isinstance(cluster, PROTOCOLS[need]))

@@ -1,4 +1,4 @@
-"""Which nodes a victim is, at the moment in which a fault fires."""
+"""Resolves the victim of a fault to nodes, at the moment when the fault fires."""
 
 import random
 from collections import Counter
@@ -35,7 +35,7 @@ LEADER_WITHIN_S = 10.0
 
 
 class NoVictimError(Exception):
-    """No node that the victim means can be hit now, and the message says why."""
+    """None of the nodes that the victim stands for can be hit now; the message says why."""
 
 
 async def resolve(
@@ -48,10 +48,10 @@ async def resolve(
     patience_s: float | None = None,
     lookout: ClusterView | None = None,
 ) -> tuple[NodeId, ...]:
-    """The nodes that a victim is now, the leader before the others.
+    """The nodes that a victim stands for now, the leader before the others.
 
-    `held` are those that another fault has in its hands; `lookout` knows the leaders of partitions.
-    Raises NoVictimError.
+    `held` are in the hands of another fault; `lookout` knows the leaders of partitions. Raises
+    NoVictimError.
     """
     free = [node for node in sorted(cluster.nodes) if node not in held]
     voters = [node for node in free if node in controllers_of(cluster)]
@@ -118,8 +118,8 @@ async def _claims(lookout: ClusterView | None) -> list[PartitionClaim]:
 
 
 async def _newest(lookout: ClusterView | None) -> list[PartitionClaim]:
-    """Of each partition what is said in its newest epoch, by several brokers: which of them is
-    behind nothing tells."""
+    """For each partition, the answers in its newest epoch, perhaps of several brokers: no answer
+    shows which of them is behind."""
     claims = await _claims(lookout)
     epochs = {claim.key: claim.epoch for claim in sorted(claims, key=lambda each: each.epoch)}
     return [claim for claim in claims if claim.epoch == epochs[claim.key]]
@@ -164,7 +164,8 @@ async def _by_one_disk(
 async def _that_voted(
     cluster: Cluster, running: list[NodeId], leader: NodeId, voted: Voted
 ) -> list[NodeId]:
-    """Followers that voted for themselves, the leader, another one that lost, or not at all."""
+    """Followers that voted for themselves, for the leader, for another candidate that lost, or for
+    none."""
     assert isinstance(cluster, VoteTelling)
     votes = {node: await cluster.vote(node) for node in running if node != leader}
     of_itself = voted is Voted.ITSELF
@@ -177,7 +178,7 @@ async def _that_voted(
 async def _leader_first(
     cluster: Cluster, probe: QuorumProbe, free: list[NodeId], patience_s: float | None
 ) -> list[NodeId]:
-    """All nodes; unless faults overlap, a leader is waited for: without one there is nothing to
+    """All nodes. Unless faults overlap, a leader is waited for: without one there is nothing to
     lose."""
     if patience_s is not None:
         return await _running(cluster, free)
@@ -190,6 +191,6 @@ def _drawn(running: list[NodeId], rng: random.Random) -> list[NodeId]:
 
 
 async def _running(cluster: Cluster, nodes: list[NodeId]) -> list[NodeId]:
-    """Those that run: a node that is off or paused already cannot be hit a second time."""
+    """The running nodes: one that is off or paused already cannot be hit a second time."""
     statuses = [(node, await cluster.status(node)) for node in nodes]
     return [node for node, status in statuses if status is NodeStatus.RUNNING]

@@ -1,8 +1,8 @@
-"""What a script waits for, as values: how things stand in the cluster, as its brokers tell it.
+"""Conditions that a script waits for, as values, judged by the brokers' answers.
 
-A broker that is cut off from the controllers answers from what it last heard, and a change of an
-ISR leaves the leader epoch as it was: nothing in an answer tells which broker is behind. So all
-brokers are asked, and a condition that can only come true holds as soon as one of them says so.
+A broker that is cut off from the controllers answers from its last known state, and a change of an
+ISR leaves the leader epoch as it was: no answer shows which broker is behind. So all brokers are
+asked, and a condition that can only become true holds as soon as one of them confirms it.
 """
 
 from collections import Counter
@@ -14,12 +14,12 @@ from checkers.verdict import counted
 from workloads.wire.topic_partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]
-_MOST_STATES = 3  # of partitions that are told one by one
+_MOST_STATES = 3  # partitions listed one by one in a message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The cluster at one moment. `claims`: by broker, of those that answered."""
+    """The cluster at one moment. `claims`: the answers, by broker."""
 
     claims: Mapping[int, Claims]
     acknowledged: int  # writes since the run began
@@ -102,7 +102,7 @@ class PreferredLead:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Every broker that is asked says that every replica is in sync, and names the same leader."""
+    """Every broker that is asked reports every replica in sync, and names the same leader."""
 
     brokers: int
 
@@ -122,7 +122,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """So many writes were acknowledged since the run began."""
+    """At least this many writes were acknowledged since the run began."""
 
     count: int
 
@@ -135,7 +135,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class TransactionsCommitted:
-    """So many transactions of clients are called committed by their coordinators."""
+    """Coordinators report at least this many transactions of clients as committed."""
 
     count: int
 
@@ -153,14 +153,14 @@ Condition = (
 
 class ClusterView(Protocol):
     async def look(self) -> Sight:
-        """How things stand now."""
+        """The state of the cluster now."""
 
     async def wait_for(self, condition: Condition, within_s: float) -> bool:
-        """Whether it came true in time."""
+        """Whether the condition became true in time."""
 
 
 def lacking(sight: Sight, brokers: Collection[int]) -> str:
-    """What keeps all of it from being whole: which broker, and which partition."""
+    """Why the cluster is not whole: which broker, and which partition."""
     silent = [
         f"broker {broker} does not answer" for broker in brokers if broker not in sight.claims
     ]
@@ -177,8 +177,8 @@ def lacking(sight: Sight, brokers: Collection[int]) -> str:
 
 
 def unled(sight: Sight, running: Collection[int]) -> str:
-    """A partition that has no leader, though one of these brokers may lead it, as every broker that
-    answers says; "" where there is none."""
+    """A partition without a leader by the answers of all brokers, although one of these brokers may
+    lead it; "" if there is none."""
     told = [{claim.key: claim for claim in claims} for claims in sight.claims.values()]
     for key in sorted(set.intersection(*map(set, told)) if told else ()):
         claims = [each[key] for each in told]

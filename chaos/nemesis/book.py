@@ -1,4 +1,5 @@
-"""What became of each fault: in the history as it happens, and in `schedule.json`."""
+"""The faults in progress and the nodes that each holds; the log of faults, in the history and in
+`schedule.json`."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from chaos.nemesis.parameters import parameters_of
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
-# What the faults that go on at one time have in their hands, so that none undoes another. Pure.
+# What the faults in progress hold, so that none undoes another. Pure.
 
 
 _BY_LINK = (Aspect.CUTS, Aspect.FLAKINESS)
@@ -20,7 +21,8 @@ _ALL_AT_ONCE = (Aspect.LATENCY, Aspect.VOTERS)
 
 
 class HostedPartition:
-    """All faults between their start and the end of their cure."""
+    """All faults between their start and the end of their cure, with the nodes and links that each
+    holds."""
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
@@ -32,23 +34,23 @@ class HostedPartition:
         self.hits = [by if each is hit else each for each in self.hits]
 
     def remove(self, hit: Hit) -> None:
-        """This one, and no other that happens to be like it."""
+        """Remove this very fault, not an equal one."""
         self.hits = [each for each in self.hits if each is not hit]
 
     def nodes(self, fault: Fault) -> frozenset[NodeId]:
-        """Those that it cannot hit as well."""
+        """The nodes that the fault cannot hit as well."""
         if fault.aspect in _BY_LINK or fault.aspect is Aspect.LATENCY:
             return frozenset()
         return frozenset(node for hit in self._alike(fault) for node in hit.nodes)
 
     def free(self, fault: Fault, links: tuple[Link, ...]) -> tuple[Link, ...]:
-        """Of these links, those that no fault of its kind holds."""
+        """The given links that no fault of its kind holds."""
         taken = {link for hit in self._alike(fault) for link in hit.links}
         return tuple(link for link in links if link not in taken)
 
     def is_impossible(self, fault: Fault) -> bool:
-        """Whether it takes what there is only one of, or might leave no majority of the voters:
-        a node that is removed, or has a new disk, does not vote until the cure is done."""
+        """Whether it needs what there is only one of, or might leave no majority of the voters: a
+        node that is removed, or has a new disk, does not vote until the cure is done."""
         if fault.aspect in _ALL_AT_ONCE and self._alike(fault):
             return True
         return _takes_voters(fault) and any(_takes_voters(hit.fault) for hit in self.hits)
@@ -67,16 +69,16 @@ _LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Done:
-    """What became of a window; a line of `schedule.json`. Times in ns since the run's start.
+    """The outcome of a window: a line of `schedule.json`. Times in ns since the run's start.
 
-    `passed_over` says why it was no fault; it has no times then, and left no evidence.
+    `passed_over` says why no fault was injected; such a window has no times, and left no evidence.
     """
 
     fault_id: int
     kind: str
     victim: str
     parameters: dict[str, str]
-    planned_at_s: float | None = None  # where it was a window that planned it
+    planned_at_s: float | None = None  # if a window planned it
     planned_hold_s: float | None = None
     nodes: tuple[int, ...] = ()
     links: tuple[str, ...] = ()
@@ -100,7 +102,7 @@ class FaultLog:
         self._faults: list[Fault] = []
 
     def add(self, fault: Fault, *, at_s: float | None = None, hold_s: float | None = None) -> int:
-        """The number of the fault that comes next."""
+        """The number of the next fault."""
         self._faults.append(fault)
         self._done.append(
             _Done(

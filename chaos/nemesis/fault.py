@@ -1,8 +1,8 @@
-"""What a kind of fault is: one class, and all that the harness and the judge know of that kind.
+"""The interface of a kind of fault: one class has all that the harness and the judge know of it.
 
-Nothing else in the repository names a kind of fault to find out what it does. A kind says itself
+Nothing else in the repository asks for the name of a kind to find out what it does. A kind declares
 what it needs of a cluster, how it begins and is cured, whether it bit, what it may do to processes
-and bytes, what of its victims it holds meanwhile, and how a swarm draws it. Its fields are its
+and bytes, what it holds of its victims meanwhile, and how a swarm draws it. Its fields are its
 parameters, `victim` excepted; `parameters.py` writes and reads those of every kind.
 """
 
@@ -19,9 +19,8 @@ from workloads.operator import Operator
 
 # What a fault does to processes, bytes, links and clocks: the facts that its row is sealed with.
 #
-# Checks go by these facts and never by the name of a kind, so a new kind of fault is judged by
-# every rule that there is. They say what a fault may do when it bites; whether it bit is its
-# evidence.
+# Checks go by these facts and never by the name of a kind, so every rule judges a new kind of
+# fault as well. They say what a fault may do when it bites; its evidence says whether it bit.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +30,12 @@ class Harm:
     ends_process: bool = False  # the process of each victim ends
     unclean: bool = False  # and leaves no clean-shutdown file
     may_lose: bool = False  # bytes that were written and not synced, or more, may be gone
-    damages_bytes: bool = False  # bytes that were acknowledged as synced may be other ones, or gone
+    damages_bytes: bool = False  # bytes that were acknowledged as synced may be altered or gone
     wipes: bool = False  # each victim comes back with a new, empty disk
-    halts: bool = False  # no victim does anything while it lasts
-    cuts: bool = False  # nothing passes along its links while it lasts
-    degrades: bool = False  # something is slower or less sure than it should be, yet up
-    shifts_clock: bool = False  # the victims' clocks are wrong while it lasts
+    halts: bool = False  # no victim does anything during the fault
+    cuts: bool = False  # nothing passes along its links during the fault
+    degrades: bool = False  # something is slower or less reliable than it should be, yet up
+    shifts_clock: bool = False  # the victims' clocks are wrong during the fault
     syncs: bool = False  # no harm: what was written before is durable on each victim's disk
 
     def as_columns(self) -> dict[str, bool]:
@@ -49,7 +48,8 @@ ByNode = Mapping[NodeId, FaultEvidence]
 
 
 class Aspect(StrEnum):
-    """What of its victims a fault holds while it lasts: two that hold the same cannot overlap."""
+    """What a fault holds of its victims while it lasts: two faults that hold the same cannot
+    overlap."""
 
     MACHINE = "machine"  # the process and its disk
     CLOCK = "clock"
@@ -65,9 +65,10 @@ class Fault(Protocol):
     """A fault as a value: what is done to which victim, which is resolved when it fires."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    kinds: ClassVar[tuple[str, ...]]  # every name that `kind` may be
+    kinds: ClassVar[tuple[str, ...]]  # every value of `kind`
     aspect: ClassVar[Aspect]
-    by_hand: ClassVar[Mapping[str, Words]]  # names of `inject`, each with its parameters
+    # faults that `inject` can name, each with its parameters
+    by_hand: ClassVar[Mapping[str, Words]]
     menaces: ClassVar[Mapping[str, "SwarmSpec"]]  # how a swarm draws it, by name
 
     @property
@@ -84,25 +85,28 @@ class Fault(Protocol):
     def harm(self) -> Harm: ...
 
     async def inject(self, cluster: Cluster, hit: "Hit") -> ByNode:
-        """Let it begin; it has begun when this returns, with what is known of each node by then."""
+        """Begin the fault; it has begun when this returns. Returns what is known of each node by
+        then."""
 
     async def cure(self, cluster: Cluster, hit: "Hit") -> FaultEvidence:
-        """Undo it, and say whether it had bitten. Nodes that were off answer again then."""
+        """Undo the fault, and report whether it had bitten. Nodes that were off answer again
+        then."""
 
 
 @runtime_checkable
 class OfLinks(Protocol):
-    """A fault of the links of its victims."""
+    """A fault of its victims' links."""
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
-        """Those that it cuts or makes flaky when it hits these nodes."""
+        """The links that it cuts or makes flaky when it hits these nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A fault that fired: the nodes that it hit, and what was measured at that moment.
 
-    `operator`: what changes voters, in a run."""
+    `operator` changes the voters of the run.
+    """
 
     fault: Fault
     nodes: tuple[NodeId, ...]
@@ -113,7 +117,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmSpec:
-    """How a swarm draws a fault for so many nodes, and between which lengths it lasts."""
+    """How a swarm draws a fault for this many nodes, and the bounds of its length."""
 
     make: Callable[[random.Random, int], Fault]
     shortest_s: float

@@ -1,6 +1,6 @@
-"""What `docs/reference/faults.md` says of every kind of fault, from the kinds themselves. Pure.
+"""Generates `docs/reference/faults.md` from the kinds of faults. Pure.
 
-A kind's docstring is its text: what it does, then a paragraph each that begins with `Steps:`,
+A kind's docstring is its text: what it does, then one paragraph each that begins with `Steps:`,
 `Evidence:` and `Limits:`. Everything else follows from its parameters, needs and harm.
 """
 
@@ -43,7 +43,7 @@ def manual() -> str:
 
 
 def paragraphs(kind: type[Fault]) -> list[str]:
-    """Of its docstring, each on one line."""
+    """The paragraphs of a docstring, each on one line."""
     return [" ".join(each.split()) for each in (inspect.getdoc(kind) or "").split("\n\n")]
 
 
@@ -93,7 +93,7 @@ Variant = tuple[dict[str, Any], Fault]
 
 
 def _variants(kind: type[Fault]) -> Iterator[Variant]:
-    """The kind with every value of its parameters; of a number, none of it and some."""
+    """The kind with every value of its parameters; for a number, 0 and some other value."""
     hints = get_type_hints(kind)
     names = [each.name for each in fields(kind) if each.name != "victim"]
     for values in product(*(_choices(hints[name]) for name in names)):
@@ -117,7 +117,7 @@ def _words(harm: Harm) -> set[str]:
 
 
 def _conditional(variants: Sequence[Variant], words_of: Any) -> str:
-    """What holds of every variant, and what holds of some with the values that make it so."""
+    """What holds for every variant, and what holds for some, with the values that decide it."""
     every = [words_of(fault) for _, fault in variants]
     told = []
     for word in sorted(set().union(*every), key=_rank):
@@ -129,13 +129,13 @@ def _conditional(variants: Sequence[Variant], words_of: Any) -> str:
 
 
 def _rank(word: str) -> tuple[int, str]:
-    """As `_HARM` has them; others by name."""
+    """The order of `_HARM`; others by name."""
     known = list(_HARM.values())
     return (known.index(word) if word in known else len(known), word)
 
 
 def _why(variants: Sequence[Variant], chosen: Sequence[dict[str, Any]]) -> str:
-    """The one parameter that decides, and its values."""
+    """The one parameter that decides, with its values."""
     for name in variants[0][0]:
         deciding = {values[name] for values in chosen}
         if sum(values[name] in deciding for values, _ in variants) == len(chosen):

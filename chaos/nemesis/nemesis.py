@@ -1,11 +1,11 @@
-"""Hurts a cluster as planned and writes down each fault: start, bit, heal, healed, evidence.
+"""Injects faults as planned and records each: start, bit, heal, healed, evidence.
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
-planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
-only what no other has in its hands (`book.py`); kinds of faults that did not get to bite there are
-made up for afterwards, one after another. Whatever goes wrong with a fault is said in its
-evidence, never passed over; a window that found no node to hit was no fault, and says so. A script
-(`script.py`) goes from step to step, and waits for what each of them has to bring about.
+planned. In a schedule of windows side by side each keeps its own times, and takes only nodes and
+links that no other fault holds (`book.py`); kinds of faults that did not bite there are made up for
+afterwards, one after another. Every failure of a fault is recorded in its evidence; a window that
+found no node to hit was no fault, and is recorded so. A script (`script.py`) goes from step to
+step, and waits for the condition of each.
 """
 
 import asyncio
@@ -45,8 +45,9 @@ from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 from workloads.operator import NeverChangedError, Operator
 
-_PATIENCE_S = 0.5  # for a leader, where other faults may be what keeps one away
-# Of a kind of fault that never bit among others, before it is tried alone, and how often it is.
+_PATIENCE_S = 0.5  # for a leader, which other faults may prevent
+# The least hold of a kind of fault that never bit among others and is tried alone, and the number
+# of tries.
 _WHOLE_S = 30.0
 _LEAST_HOLD_S = 1.0
 _MOST_TRIES = 4
@@ -61,26 +62,27 @@ class NeverBackError(ClusterBrokenError):
 
 
 class SilentError(ClusterBrokenError):
-    """A node runs again after a fault, and does not answer."""
+    """A node that was restarted after a fault runs, and does not answer."""
 
 
 class LeaderlessError(ClusterBrokenError):
-    """No node is elected, of the quorum or for a partition, although nodes without a fault would be
-    enough."""
+    """No leader is elected, of the quorum or of a partition, although the nodes that no fault holds
+    would be enough."""
 
 
 class VotersStuckError(ClusterBrokenError):
-    """The voters do not change as an operator asks for."""
+    """The voters do not change as an operator requested."""
 
 
 class ConditionTimeoutError(Exception):
-    """What a script waited for did not come about; the message says what, and how things stood."""
+    """A condition of a script was not met in time; the message says which, and the state of the
+    cluster."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Opened:
-    """A fault of a script that has begun. It `wants` more links cut than it has where another one
-    had cut them before."""
+    """A fault of a script that has begun. `wants` are links to be cut that another fault held when
+    it began."""
 
     number: int
     hit: Hit
@@ -112,16 +114,17 @@ class Nemesis:
         self._operator = operator
         self._held = HostedPartition()
         self._content: ScheduleContent = {}
-        self._last_epoch = -1  # in which the quorum was told to be led
-        self._last_hit: dict[str, Collection[NodeId]] = {}  # by the name of a script's fault
+        self._last_epoch = -1  # in which the quorum reported a leader
+        # by the name that the script gives the fault
+        self._last_hit: dict[str, Collection[NodeId]] = {}
 
     @property
     def current(self) -> str:
-        """What goes on, for the progress line."""
+        """The faults in progress, for the progress line."""
         return "; ".join(_what(hit) for hit in self._held.hits)
 
     async def run(self, schedule: Schedule) -> None:
-        """All windows and the quiet after the last. Raises ClusterBrokenError."""
+        """Run all windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         content = self._content = {**self._content, **windows_as_json(schedule)}
@@ -140,7 +143,8 @@ class Nemesis:
         """Let each kind of fault that never bit among the others bite alone, once all are cured.
 
         A kind that was planned and never struck voids the run. Its windows are tried in order, and
-        held longer each time: what a fault needs to bite (a write, a connection) comes in the end.
+        held longer each time: what a fault needs to bite (a write, a connection) happens in the
+        end.
         """
         for kind in dict.fromkeys(window.fault.kind for window in schedule.windows):
             windows = [window for window in schedule.windows if window.fault.kind == kind]
@@ -153,9 +157,9 @@ class Nemesis:
                 self._book.save(content)
 
     async def follow(self, script: Script, *, name: str = "script") -> None:
-        """All steps; there has to be a lookout. Raises ClusterBrokenError, ConditionTimeoutError.
+        """Run all steps; needs a lookout. Raises ClusterBrokenError, ConditionTimeoutError.
 
-        `name`: under which `schedule.json` tells the steps.
+        `name`: under which `schedule.json` has the steps.
         """
         told = {name: [in_words(step) for step in script.steps]}
         content = self._content = {**self._content, **told}
@@ -172,7 +176,7 @@ class Nemesis:
             case Begin(name=name, fault=fault):
                 number = self._book.add(fault)
                 hurt: Collection[NodeId] = _hurt(other.hit for other in opened.values())
-                if isinstance(fault.victim, OneNode):  # meant, whatever else is wrong with it
+                if isinstance(fault.victim, OneNode):  # intended, whatever else is wrong with it
                     hurt = self._held.nodes(fault)
                 nodes, links = await self._aim(fault, alone=True, hurt=hurt)
                 free = self._held.free(fault, links)
@@ -196,7 +200,7 @@ class Nemesis:
                 await self._until_no_voter(step)
 
     def _hand_over(self, ends: _Opened, other: _Opened) -> None:
-        """A link that another fault wants cut as well stays cut, and is that one's to heal."""
+        """A link that another fault is to cut as well stays cut, and that fault heals it."""
         shared = tuple(link for link in ends.hit.links if link in other.wants)
         kept = tuple(link for link in ends.hit.links if link not in other.wants)
         for one, links in ((other, other.hit.links + shared), (ends, kept)):
@@ -279,8 +283,8 @@ class Nemesis:
     async def _aim(
         self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """The nodes to hit, of those that are free and not `hurt`. Raises NoVictimError, and
-        LeaderlessError where no node leads that could."""
+        """The nodes to hit, among those that are free and not `hurt`. Raises NoVictimError, and
+        LeaderlessError if no node leads although one could."""
         if alone:
             nodes = await self._aimed_alone(fault, hurt)
             return nodes, links_of(fault, nodes, self._cluster)
@@ -318,11 +322,11 @@ class Nemesis:
             if not isinstance(error.__cause__, NoLeaderError):
                 raise
             await self._refuse_leaderless(error.__cause__)
-            return await aimed()  # one leads by now, or may not be there
+            return await aimed()  # a node leads by now, or may not be there
 
     async def _refuse_leaderless(self, error: NoLeaderError) -> None:
-        """Raises LeaderlessError if no voter is elected for as long as all may take to be whole,
-        although nothing is done to a majority of them."""
+        """Raises LeaderlessError if no voter is elected within the time that the cluster may take
+        to be whole, although no fault holds a majority of them."""
         voters = controllers_of(self._cluster)
         free = [node for node in await self._untouched() if node in voters]
         if 2 * len(free) <= len(voters) or await self._is_led():
@@ -334,8 +338,8 @@ class Nemesis:
         ) from error
 
     async def _refuse_unled(self, sight: Sight) -> None:
-        """Raises LeaderlessError if a partition stays without a leader for as long, although the
-        quorum is led, and brokers run that may lead it."""
+        """Raises LeaderlessError if a partition stays without a leader for that long, although the
+        quorum has one, and brokers run that may lead it."""
         if self._lookout is None or not unled(sight, await self._untouched()):
             return
         if not await self._is_led() or await self._lookout.wait_for(Led(), _WHOLE_S):
@@ -351,8 +355,7 @@ class Nemesis:
         return True
 
     async def _untouched(self) -> list[NodeId]:
-        """The nodes that run, and of which no fault has anything in its hands; none at all while
-        links are slow."""
+        """The running nodes that no fault holds; none while links are slow."""
         if any(hit.fault.aspect is Aspect.LATENCY for hit in self._held.hits):
             return []
         hurt = {node for hit in self._held.hits for node in hit.nodes}
@@ -396,7 +399,8 @@ class Nemesis:
 
 
 async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
-    """Raises NeverBackError if a node is off that nothing keeps off: no slow machine excuses it."""
+    """Raises NeverBackError if a node is off that no fault keeps off: a slow machine is no
+    excuse."""
     for node in cluster.nodes:
         if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
             words = [end.words for end in await cluster.unasked_ends() if end.node == node]
@@ -404,7 +408,7 @@ async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
 
 
 def _hurt(hits: Iterable[Hit]) -> list[NodeId]:
-    """Nodes that a fault has in its hands; one that slows all links has none of them."""
+    """The nodes that a fault holds; a fault that slows all links holds none of them."""
     machines = [hit for hit in hits if hit.fault.aspect is not Aspect.LATENCY]
     return [node for hit in machines for node in hit.nodes]
 

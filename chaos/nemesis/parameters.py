@@ -1,7 +1,7 @@
-"""The parameters of a fault as words, and back: of every kind in one place.
+"""The parameters of every kind of fault, written and read; the victims of a swarm's faults.
 
-A fault's parameters are its fields but for `victim`: numbers, or members of an enum. What has its
-default is left out, unless the field is `always` to be told.
+A fault's parameters are its fields except `victim`: numbers, or members of an enum. A parameter
+with its default is left out, unless its field is `always`.
 """
 
 import random
@@ -21,18 +21,18 @@ from chaos.nemesis.victims import (
     Victim,
 )
 
-# The victims of a swarm's faults, drawn from a seed.
+# Draws the victims of a swarm's faults from a seed.
 
 
 def one(rng: random.Random, nodes: int) -> Victim:
-    """The leader is hit as often as all others together."""
+    """One node: the leader as often as all others together."""
     if nodes == 1:
         return RandomNode()
     return rng.choice((ControllerLeader(), ControllerLeader(), RandomFollower(), RandomNode()))
 
 
 def some(rng: random.Random, nodes: int) -> Victim:
-    """One as a rule, now and then several, and sometimes all of them."""
+    """Usually one node, now and then several, and sometimes all."""
     dice = rng.random()
     if dice < 0.6:
         return one(rng, nodes)
@@ -40,7 +40,7 @@ def some(rng: random.Random, nodes: int) -> Victim:
 
 
 def one_side(rng: random.Random, nodes: int) -> Victim:
-    """On one side of a partition."""
+    """The nodes on one side of a partition."""
     return one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
 
 
@@ -50,13 +50,13 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def always(default: Choice) -> Choice:
-    """A field with this default that is recorded even where it has it."""
+    """A field with this default that is recorded even if it has the default."""
     told: Choice = field(default=default, metadata={_ALWAYS: True})
     return told
 
 
 def parameters_of(fault: Fault) -> dict[str, str]:
-    """By their names, as they are recorded."""
+    """The parameters by name, as they are recorded."""
     return {
         each.name: _text(getattr(fault, each.name))
         for each in _parameters(type(fault))
@@ -65,7 +65,7 @@ def parameters_of(fault: Fault) -> dict[str, str]:
 
 
 def with_parameters(kind: type[Fault], victim: Victim, words: Words) -> Fault:
-    """A fault from its words. Raises ValueError for words that are none of its parameters."""
+    """A fault with the parameters read from words. Raises ValueError for unknown ones."""
     known = {each.name: each for each in _parameters(kind)}
     needed = {name for name, each in known.items() if each.default is MISSING}
     if unknown := words.keys() - known:
@@ -92,7 +92,7 @@ def _parameters(kind: type[Fault]) -> list[Field[Any]]:
 
 
 def _text(value: float | StrEnum) -> str:
-    """As short as it can be without being another one."""
+    """The shortest text that gives the same number."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return str(value)

@@ -1,4 +1,4 @@
-"""Did a fault bite? One answer out of what the cluster measured. Pure."""
+"""Decides whether a fault bit, from the cluster's measurements. Pure."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ def of_links(
     cut: tuple[Link, ...],
     off: Collection[NodeId] = frozenset(),
 ) -> FaultEvidence:
-    """A partition bit if every one of its links swallowed bytes that were sent along it.
+    """A partition bit if each of its links swallowed bytes that were sent along it.
 
-    No node can send anything along a link to or from one that is `off`: what it lacks says
-    nothing, as long as another link of the cut has two ends that run.
+    No node can send anything along a link to or from a node that is `off`: missing evidence of such
+    a link proves nothing, as long as another link of the cut has two ends that run.
     """
     dead = sorted({node for link in cut for node in (link.source, link.destination)} & set(off))
     alive = tuple(link for link in cut if not {link.source, link.destination} & set(dead))
@@ -34,14 +34,14 @@ def of_links(
 
 
 def of_nodes(per_node: Mapping[NodeId, FaultEvidence], hit: tuple[NodeId, ...]) -> FaultEvidence:
-    """A fault of several nodes bit if it did so on each of them."""
+    """A fault of several nodes bit if it bit on each of them."""
     return _all_of({f"node {node}": per_node.get(node) for node in hit})
 
 
 def if_it_lasted(evidence: FaultEvidence, seen: NodeStatus, expected: NodeStatus) -> FaultEvidence:
-    """Evidence of a fault of a node, taken as it began, and what its node is before the cure.
+    """Evidence of a fault of a node, taken at its beginning, with the node's state before the cure.
 
-    A node that is up again by then was not hurt for as long as the record says.
+    A node that is up again before the cure was not hurt for as long as recorded.
     """
     if not evidence.bit or seen is expected:
         return evidence
@@ -61,8 +61,8 @@ def of_both(one: FaultEvidence, other: FaultEvidence) -> FaultEvidence:
 def of_failure(
     what: str, error: BaseException, measured: FaultEvidence | None = None
 ) -> FaultEvidence:
-    """A fault whose injection or proof failed counts as one that did not bite; what had been
-    `measured` before it failed stays."""
+    """A fault whose injection or proof failed counts as one that did not bite; `measured` values
+    from before the failure stay."""
     facts = measured.facts if measured is not None else {}
     failed = {"failed": type(error).__name__}
     return FaultEvidence(bit=False, what=f"{what}: {error}", facts={**facts, **failed})
@@ -80,7 +80,7 @@ def _all_of(parts: Mapping[str, FaultEvidence | None]) -> FaultEvidence:
 
 
 def _sentence(parts: Mapping[str, FaultEvidence | None]) -> str:
-    """What each part said: parts that said the same are named together, and named once."""
+    """One sentence of all parts' results: parts with the same result are named together."""
     said: dict[str, list[str]] = {}
     for name, part in parts.items():
         what = part.what if part is not None else "no evidence"
@@ -92,7 +92,7 @@ def _sentence(parts: Mapping[str, FaultEvidence | None]) -> str:
     )
 
 
-# What several kinds of faults do to their victims, all at once.
+# Actions on all victims at once, shared by several kinds of faults.
 
 
 async def on_each(
@@ -103,12 +103,13 @@ async def on_each(
 
 
 async def start_all(cluster: Cluster, nodes: Sequence[NodeId]) -> None:
-    """Those that are off; returns when all of them answer."""
+    """Start the nodes that are off; returns when all of them answer."""
     await all_done(cluster.start(node) for node in nodes)
 
 
 async def all_done(acts: Iterable[Awaitable[None]]) -> None:
-    """Wait for all, then raise the first error: one node's failure leaves no other half started."""
+    """Wait for all, then raise the first error, so that one node's failure does not leave the
+    others half done."""
     results = await asyncio.gather(*acts, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -122,7 +123,7 @@ async def statuses(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[NodeId, No
 def of_lasting(
     evidence: ByNode, seen: Mapping[NodeId, NodeStatus], expected: NodeStatus
 ) -> FaultEvidence:
-    """One answer for all nodes that were hit: `seen` is what they were just before the cure."""
+    """One answer for all nodes that were hit: `seen` is their state just before the cure."""
     return of_nodes(
         {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},
         tuple(seen),

@@ -1,4 +1,4 @@
-"""Schedules as JSON, and back: what `schedule.json` says was planned. Pure."""
+"""Schedules as JSON, written and read: the planned part of `schedule.json`. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,11 +30,11 @@ from chaos.nemesis.victims import (
 
 
 class NotAScheduleError(ValueError):
-    """What was read is none of ours; the message says what is wrong with it."""
+    """This is not a schedule of ours; the message says what is wrong with it."""
 
 
 def windows_as_json(schedule: Schedule) -> dict[str, Any]:
-    """The part of `schedule.json` that says what was planned."""
+    """The planned part of `schedule.json`."""
     return {
         "duration_s": schedule.duration_s,
         "side_by_side": schedule.side_by_side,
@@ -50,7 +50,8 @@ def windows_as_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def schedule_from(content: Mapping[str, Any]) -> Schedule:
-    """What `windows_as_json` gave, whatever else is in it. Raises NotAScheduleError."""
+    """A schedule from the output of `windows_as_json`; other fields are ignored. Raises
+    NotAScheduleError."""
     try:
         windows = tuple(
             Window(
@@ -87,7 +88,7 @@ _PLAIN_VICTIMS: tuple[Victim, ...] = (
 
 
 def fault_as_json(fault: Fault) -> dict[str, Any]:
-    """What `fault_from` takes."""
+    """The input of `fault_from`."""
     return {
         "kind": fault.kind,
         "victim": str(fault.victim),
@@ -96,12 +97,12 @@ def fault_as_json(fault: Fault) -> dict[str, Any]:
 
 
 def fault_from(kind: str, victim: str, parameters: Words) -> Fault:
-    """A fault from its words. Raises KeyError, ValueError."""
+    """A fault from its recorded words. Raises KeyError, ValueError."""
     return with_parameters(BY_KIND[kind], victim_from(victim), parameters)
 
 
 def victim_from(text: str) -> Victim:
-    """A victim from its word. Raises ValueError."""
+    """A victim from its recorded word. Raises ValueError."""
     for victim in _PLAIN_VICTIMS:
         if text == str(victim):
             return victim
@@ -112,7 +113,7 @@ def victim_from(text: str) -> Victim:
     return OneNode(NodeId(int(text)))
 
 
-# Faults by name, for people who inject by hand: `partition-leader`, `power-off-all`.
+# Faults that can be injected by hand, by name: `partition-leader`, `power-off-all`.
 
 
 _VICTIMS: tuple[Victim, ...] = (ControllerLeader(), RandomFollower(), RandomNode(), AllVoters())
@@ -124,7 +125,7 @@ def _catalogue() -> Iterator[tuple[str, Fault]]:
             for victim in _VICTIMS:
                 if (
                     kind.aspect is not Aspect.CUTS or victim != AllVoters()
-                ):  # no node would be left to be cut off from
+                ):  # no node would be left on the other side
                     yield f"{name}-{victim}", with_parameters(kind, victim, words)
 
 
@@ -132,5 +133,5 @@ FAULTS = dict(sorted(_catalogue()))
 
 
 def aimed_at(fault: Fault, node: NodeId) -> Fault:
-    """The same fault of one certain node."""
+    """The same fault with one given node as its victim."""
     return replace(fault, victim=OneNode(node))

@@ -1,7 +1,7 @@
-"""A scenario step by step, where what comes next waits for what was brought about. Pure.
+"""When faults fire: a schedule of windows, or a script of steps that wait for conditions. Pure.
 
-A schedule says when faults fire. A script says what must be so before the next one does: that the
-ISR has shrunk to one broker, say, before the power of that broker fails.
+A schedule has times that are drawn from a seed. A script says what must be true before the next
+fault fires: for example, that the ISR has shrunk to one broker before that broker loses its power.
 """
 
 import random
@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from chaos.nemesis.awaited import Condition
 from chaos.nemesis.fault import Fault
 
-# When faults fire: windows drawn from a seed, with quiet between them. Pure.
+# Schedules: windows drawn from a seed, with quiet between them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """One fault from `at_s` on, for `hold_s`; both in seconds since hurting began."""
+    """One fault that begins at `at_s` and lasts `hold_s`; both in seconds since the start of the
+    fault phase."""
 
     at_s: float
     hold_s: float
@@ -29,11 +30,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Windows in order of time; hurting ends after `duration_s`, and each of them before.
+    """Windows in order of time; the fault phase ends after `duration_s`, and each window before.
 
-    With `side_by_side` they may overlap: each begins when it is due, whatever else goes on, and
-    one that finds no node left to hit is passed over. Otherwise one follows another, and none is
-    ever passed over.
+    With `side_by_side` they may overlap: each begins when it is due, whatever other faults are in
+    progress, and a window that finds no node left to hit is passed over. Otherwise one follows
+    another, and none is passed over.
     """
 
     duration_s: float
@@ -56,10 +57,10 @@ def spread(
     rng: random.Random,
     held_share: float,
 ) -> Schedule:
-    """Give each fault a slot of the same length, held for about `held_share` of its slot.
+    """Give each fault a slot of the same length, and hold it for about `held_share` of its slot.
 
     The moment within the slot is drawn, so that windows meet elections, flushes and idle times
-    differently from seed to seed; on either side of it some of the slot stays quiet.
+    differently from seed to seed; part of the slot stays quiet before and after the window.
     """
     if not faults:
         return Schedule(duration_s=duration_s)
@@ -88,7 +89,7 @@ class End:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Until:
-    """Go on when this is so; the run has failed where it is not within the time."""
+    """Go on when the condition holds; the run has failed if it does not hold in time."""
 
     condition: Condition
     within_s: float = 30.0
@@ -96,21 +97,21 @@ class Until:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """Let load and faults go on for so long."""
+    """Let load and faults go on for this long."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartAll:
-    """All processes are started for the first time, on links that may be cut already. Of a script
-    that a cluster comes up by."""
+    """All processes are started for the first time, on links that may already be cut. For a script
+    that starts the cluster itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntilLed:
-    """Go on when a controller tells that one of them leads the quorum; `anew`: in a later epoch
-    than the one that was told before."""
+    """Go on when a controller reports a leader of the quorum; `anew`: in a later epoch than the
+    last reported one."""
 
     anew: bool = False
     within_s: float = 30.0
@@ -118,9 +119,9 @@ class UntilLed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntilNoVoter:
-    """Go on when the leader tells that what the fault of this name hit votes by no disk: the old
-    entry of a disk that was lost is gone, and the new one is not there. Where the cluster is not
-    set so, the step does not wait."""
+    """Go on when the leader reports that the victim of the fault with this name votes with no disk:
+    the old entry of a lost disk is gone, and the new one is not there yet. With other settings of
+    the cluster, the step does not wait."""
 
     name: str
     where: tuple[str, str]  # a setting and its value
@@ -132,7 +133,7 @@ ScriptStep = Begin | End | Until | Rest | StartAll | UntilLed | UntilNoVoter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """Steps, one after the other. Each fault that begins ends, and each of them must bite."""
+    """Steps, one after the other. Each fault that begins also ends, and each of them must bite."""
 
     steps: tuple[ScriptStep, ...]
 
@@ -151,7 +152,7 @@ class Script:
         assert not opened, f"{opened} never end"
 
     def with_settings(self, settings: Mapping[str, str]) -> "Script":
-        """The same without what is waited for elsewhere."""
+        """The same script without steps that wait for another setting."""
         steps = (
             step
             for step in self.steps
@@ -160,7 +161,7 @@ class Script:
         return Script(steps=tuple(steps))
 
     def with_faults(self, change: Callable[[Fault], Fault]) -> "Script":
-        """The same with other faults in their places."""
+        """The same script with other faults in place of its own."""
         steps = (
             replace(step, fault=change(step.fault)) if isinstance(step, Begin) else step
             for step in self.steps
@@ -173,7 +174,7 @@ class Script:
 
 
 def in_words(step: ScriptStep) -> str:
-    """A step as `schedule.json` tells it."""
+    """A step as `schedule.json` has it."""
     match step:
         case Begin(name=name, fault=fault):
             return f"{name} begins: {fault.kind} of {fault.victim}"

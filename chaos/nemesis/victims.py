@@ -1,4 +1,4 @@
-"""The victim of a fault as a value, which is resolved when the fault fires (`aim.py`)."""
+"""The victims of faults as values, each resolved when its fault fires (`aim.py`)."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class ControllerLeader:
 
 @dataclass(frozen=True, slots=True)
 class RandomFollower:
-    """One voter that does not lead."""
+    """One voter that is not the leader."""
 
     def __str__(self) -> str:
         return "follower"
@@ -23,7 +23,7 @@ class RandomFollower:
 
 @dataclass(frozen=True, slots=True)
 class FollowerThatVoted:
-    """One voter that does not lead, of those that voted so in this epoch."""
+    """One follower among the voters that voted so in this epoch."""
 
     voted: Voted
 
@@ -33,7 +33,7 @@ class FollowerThatVoted:
 
 @dataclass(frozen=True, slots=True)
 class AllFollowers:
-    """Every voter that runs and does not lead."""
+    """Every running voter that is not the leader."""
 
     def __str__(self) -> str:
         return "followers"
@@ -47,7 +47,7 @@ class AllVoters:
 
 @dataclass(frozen=True, slots=True)
 class VotersByOneDisk:
-    """Every node that is one voter: one that votes by two disks is left out (KIP-856)."""
+    """Every node that is one voter; a node that votes by two disks is left out (KIP-856)."""
 
     def __str__(self) -> str:
         return "voters-by-one-disk"
@@ -61,7 +61,7 @@ class RandomNode:
 
 @dataclass(frozen=True, slots=True)
 class SomeNodes:
-    """So many nodes, whatever their roles; fewer where fewer can be hit."""
+    """This many nodes, whatever their roles; fewer if fewer can be hit."""
 
     count: int
 
@@ -71,7 +71,7 @@ class SomeNodes:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAnd:
-    """The leader, and so many others that run; fewer where fewer do."""
+    """The leader and this many other running nodes; fewer if fewer run."""
 
     count: int
 
@@ -91,7 +91,7 @@ class OneNode:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLeader:
-    """The broker that leads the first partition, by name, of those that are led."""
+    """The broker that leads the first partition, by name, that has a leader."""
 
     def __str__(self) -> str:
         return "partition-leader"
@@ -99,7 +99,7 @@ class PartitionLeader:
 
 @dataclass(frozen=True, slots=True)
 class InSyncFollower:
-    """A broker that runs, is in the ISR of a partition, and does not lead it."""
+    """A running broker that is in the ISR of a partition and does not lead it."""
 
     def __str__(self) -> str:
         return "in-sync-follower"
@@ -107,7 +107,7 @@ class InSyncFollower:
 
 @dataclass(frozen=True, slots=True)
 class EligibleBroker:
-    """A broker that runs and is in the ELR of a partition; if there is none, any that runs."""
+    """A running broker that is in the ELR of a partition; if there is none, any running broker."""
 
     def __str__(self) -> str:
         return "eligible-broker"

@@ -1,1 +1,4 @@
-"""A cluster to play with: `up`, `inject`, `heal`, `down`."""
+"""A cluster to try things out on by hand.
+
+playground.py  `kraft-chaos up`, `inject`, `heal` and `down`
+"""

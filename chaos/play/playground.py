@@ -1,4 +1,4 @@
-"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to play with by hand."""
+"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to try things out on by hand."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A run's files as they were collected, so that later losses are found.
+"""Collects what a cluster leaves, with an inventory by which later losses are found.
 
 `inventory.json` names every file of evidence, with its size and CRC, and `run.json` has the
 inventory's own CRC. Sealing reads all of them back and compares.
@@ -20,7 +20,7 @@ from checkers.history.store import replace_file
 
 INVENTORY = "inventory.json"
 _TRACE = re.compile(r"logs/node-(\d+)\.log")
-# A broker makes them from its segments, which are here: megabytes that are never read.
+# A broker derives these from its segments, which are collected: megabytes that are never read.
 _DERIVED = (".index", ".timeindex", ".txnindex")
 _BLOCK = 1 << 20
 

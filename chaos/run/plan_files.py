@@ -1,4 +1,4 @@
-"""A plan to and from `run.json`, for replays, shrinking and comparisons."""
+"""A plan to and from `run.json`, for replays, shrinking and comparisons; and as a command line."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -84,7 +84,7 @@ def _in_words(error: Exception) -> str:
     return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
 
 
-# From a plan to its command line, for people only.
+# The command line of a plan, for people only.
 
 
 def command_of(plan: RunPlan, run_id: str) -> str:

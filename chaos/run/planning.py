@@ -1,4 +1,5 @@
-"""From a user's choices to a plan; `chaos.run.plan_files` is the way back."""
+"""From a user's choices to a plan, or the reason why there is none; `chaos.run.plan_files` is the
+way back."""
 
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,23 @@
-"""The scenarios, one module each.
+"""The scenarios; a module holds those of one theme.
 
-`SCENARIOS` is the one place that lists them, in the order in which a reader should meet them: those
-of quorums (`CONTROLLER_SCENARIOS`), of a quorum of both kinds of nodes, and of brokers.
+    quorum.py         faults of the quorum's leader, followers and links; the run without faults
+    disks.py          power failures and lost disks of voters and brokers
+    voters.py         changes of the voters
+    kafka_quorum.py   quorums of Apache Kafka: elections, lost disks, controllers that are hurt
+    kafka_voters.py   changes of the voters in quorums of Apache Kafka
+    swarm.py          quorums, faults and loads drawn from a seed
+    releases.py       quorums of our own nodes and Apache Kafka's controllers
+    brokers.py        faults of brokers, and of partition leaders
+    fencing.py        brokers that the controllers do not hear; silent controllers
+    elr.py            eligible leader replicas (KIP-966)
+    logs.py           replicas on disks: power failures, deletion, compaction, moves
+    transactions.py   transactions
+    swarm_brokers.py  clusters of brokers, faults and loads drawn from a seed
+    loads.py          the loads, settings and expectations that scenarios share
+    controls.py       controls: runs that must be invalid, or the harness is blind
+
+`SCENARIOS` lists them all, in the order in which a reader should meet them: those of quorums
+(`CONTROLLER_SCENARIOS`), of a quorum of both kinds of nodes, and of brokers.
 """
 
 from chaos.scenario import Scenario
@@ -130,7 +146,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
     )
 }
 
-# Of brokers and their logs: for targets that have such.
+# Scenarios of brokers and their logs, for targets that have brokers.
 BROKER_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
@@ -184,7 +200,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
     )
 }
 
-# Of one quorum of our nodes and Apache Kafka's controllers.
+# Scenarios of one quorum of our nodes and Apache Kafka's controllers.
 MIXED_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario for scenario in (MIXED_QUORUM, MIXED_STATIC, MIXED_BROKER)
 }

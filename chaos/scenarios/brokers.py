@@ -1,4 +1,4 @@
-"""Power fails: of one broker after another, and of all of them at one moment."""
+"""Scenarios of brokers: power failures, partitions, a shrinking ISR, restarts and pauses."""
 
 import random
 from dataclasses import replace
@@ -21,6 +21,9 @@ from chaos.scenarios.loads import (
     TWO_IN_SYNC,
     TWO_OF_THREE,
 )
+
+# The power of one broker after another fails, and of all of them at one moment.
+
 
 _POWER_OFF_BROKERS_SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
 _POWER_OFF_BROKERS_FAULTS: tuple[Fault, ...] = (
@@ -90,7 +93,7 @@ BLACKOUT_BROKERS = Scenario(
 )
 
 
-# A broker is cut off from its peers, from the controllers, and from clients, each alone.
+# A broker is cut off from its peers, from the controllers, and from clients, one at a time.
 
 
 _PARTITION_BROKERS_SLOT_S = 12.0
@@ -130,7 +133,7 @@ PARTITION_BROKERS = Scenario(
 )
 
 
-# Replicas fall out of the ISR and come back, over and over, while leaders change.
+# Replicas leave the ISR and return, over and over, while leaders change.
 
 
 _ISR_SHRINK_STORM_SLOT_S = 8.0
@@ -168,11 +171,11 @@ ISR_SHRINK_STORM = Scenario(
 )
 
 
-# A leader is cut off from all nodes, and clients that ask little go on writing to it.
+# A leader is cut off from all nodes, and clients with acks=1 go on writing to it.
 
 
-# Most producers are content with the leader: they stay with one that no node hears. The others
-# find the next leader, whose log so grows more slowly.
+# Most producers need only the leader's acknowledgement: they stay with one that no node hears. The
+# others find the next leader, whose log therefore grows more slowly.
 _CONTENT = replace(PROMISED, partitions=3, producers=16, acks_leader_share=0.75)
 
 
@@ -214,7 +217,7 @@ STRANDED_LEADER = Scenario(
 
 
 def _turn_stranded_coordinator(number: int) -> tuple[ScriptStep, ...]:
-    """The first partition of all, by name, is that of the groups."""
+    """The first partition of all, by name, is one of the groups' log."""
     name = f"coordinator {number}"
     return (
         Begin(name=name, fault=NetworkPartition(victim=PartitionLeader())),
@@ -256,15 +259,15 @@ STRANDED_COORDINATOR = Scenario(
 )
 
 
-# One broker after another is stopped in good order and started again, under load: also over links
-# that take their time.
+# One broker after another is stopped in good order and started again, under load: also over slow
+# links.
 
 
 _CONTROLLED_SHUTDOWN_ROLL_BROKERS = 3
 
 
 def _restarted(*then: ScriptStep) -> tuple[ScriptStep, ...]:
-    """Each in its turn, until all are in sync again."""
+    """Each in turn, until all are in sync again."""
     steps: list[ScriptStep] = []
     for broker in range(1, _CONTROLLED_SHUTDOWN_ROLL_BROKERS + 1):
         name = f"broker {broker}"
@@ -347,7 +350,7 @@ def _killed(broker: int) -> tuple[ScriptStep, ...]:
 _ROLL_WHILE_MOVING_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Rest(seconds=6.0),  # the first members are waited for
+        Rest(seconds=6.0),  # waits for the first members
         *(step for broker in range(1, _ROLL_WHILE_MOVING_BROKERS + 1) for step in _killed(broker)),
     )
 )
@@ -389,7 +392,7 @@ ROLL_WHILE_MOVING = Scenario(
 )
 
 
-# A broker is paused just as it leads, with the questions of its followers before it.
+# A broker is paused just after its election, with its followers' requests on the way.
 
 
 _FIRST = OneNode(NodeId(1))
@@ -401,9 +404,9 @@ def _turn_late_answer(number: int) -> tuple[ScriptStep, ...]:
         Begin(name=away, fault=Terminate(victim=_FIRST)),
         Rest(seconds=1.0),
         End(name=away),
-        Rest(seconds=1.5),  # until it has heard of the leader
+        Rest(seconds=1.5),  # until it knows that it leads
         Until(condition=PreferredLead(), within_s=30.0),
-        Rest(seconds=0.6),  # until its followers are connected, and their questions on the way
+        Rest(seconds=0.6),  # until its followers are connected, and their requests on the way
         Begin(name=held, fault=Pause(victim=_FIRST)),
         Rest(seconds=5.5),  # a session, and time for its successor to go on
         End(name=held),
@@ -435,7 +438,7 @@ LATE_ANSWER = Scenario(
     faults=_LATE_ANSWER_SCRIPT.faults,
     script=_LATE_ANSWER_SCRIPT,
     default_duration_s=40.0,
-    # Many partitions, so that broker 1 has less of one of them than a mere follower.
+    # Many partitions, so that broker 1 has less of one of them than a follower.
     load=replace(PROMISED, partitions=12, producers=24, acks_leader_share=0.5, rate=240.0),
     needs_its_load=True,
     settings={**TWO_IN_SYNC, "leader.imbalance.check.interval.seconds": "1"},

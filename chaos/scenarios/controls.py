@@ -1,9 +1,12 @@
-"""Runs that must be invalid, however correct our own node is.
+"""Controls: runs that must be invalid on any target, or the harness is blind.
 
 `LYING_FSYNC` is a scenario for containers: an unmodified node with a disk that acknowledges every
 sync and does none loses its power. `without_an_acknowledged_write` and `without_its_record` remove
 an acknowledged write from a valid run: from the clients' records, or from the disks. All counts
-still match: otherwise the judge would only report missing evidence.
+still match: otherwise the judge would only report missing evidence. Other controls have lying
+clients of logs. `chaos.selftest.control_disks` makes a disk that lacks one acknowledged record.
+
+`CONTROLS` are scenarios that `run` runs by name, and that no list shows.
 """
 
 import random
@@ -56,7 +59,7 @@ class NothingToDropError(Exception):
 
 
 def without_an_acknowledged_write(run: Run) -> Run:
-    """The same run with a read in place of an acknowledged write, the value of which others read as
+    """The same run with a read in place of an acknowledged write whose value others read as
     well."""
     key, value = _victim(run)
     ops = run.tables["ops"]
@@ -111,17 +114,17 @@ _MOST_BYTES = 1 << 20  # of one poll
 
 
 def hasty_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
-    """Acknowledge before they send."""
+    """Clients that acknowledge before they send."""
     return _planted(driver, options, HastyProducer)
 
 
 def deaf_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
-    """Truthful ones that miss some answers: they record an unknown outcome."""
+    """Truthful clients that miss some answers: they record an unknown outcome."""
     return _planted(LossyDriver(driver), options, lambda producer: producer)
 
 
 def rash_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
-    """They miss answers too, and record a failure."""
+    """Clients that miss answers too, and record a failure."""
     return _planted(LossyDriver(driver), options, RashProducer)
 
 
@@ -229,7 +232,7 @@ class LossyDriver:
         return _LossyConnection(await self._driver.connect(node, timeout_s), self.is_lost)
 
     def is_lost(self) -> bool:
-        """Count the answer that just came; whether to lose it."""
+        """Count an answer; whether to lose it."""
         self._answers += 1
         return self._answers % LOST_EVERY == 0
 
@@ -314,14 +317,7 @@ HASTY_CLIENT = replace(
 )
 
 
-# Controls: runs that must be invalid on any target, or the harness is blind.
-#
-#     controls.py     lying disks under our own node, and two ways to damage a valid run's records
-#     controls.py      lying clients of logs, and answers that never reach them
-#     controls.py      the scenarios in which those clients load brokers
-#     control_disks.py  a disk image from which one acknowledged record is gone
-#
-# `CONTROLS` are scenarios that `run` runs by name, and that no list shows.
+# The controls by name.
 
 
 CONTROLS: dict[str, Scenario] = {

@@ -1,4 +1,4 @@
-"""The power of the leader fails, of a follower, of all voters at one moment."""
+"""Scenarios of disks: power failures, lost disks, and disks that are formatted anew."""
 
 import random
 from dataclasses import replace
@@ -34,6 +34,9 @@ from chaos.scenarios.loads import (
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
+# The power of the leader fails, of a follower, and of all voters at one moment.
+
+
 _POWER_OFF_SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
     PowerOff(victim=ControllerLeader()),
@@ -43,7 +46,7 @@ _FAULTS: tuple[Fault, ...] = (
 
 
 def _draw_power_off(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Single cuts first, in any order, and all voters at once to end a round."""
+    """Single cuts first, in any order; each round ends with all voters at once."""
     del nodes
     slots = max(len(_FAULTS), round(duration_s / _POWER_OFF_SLOT_S))
     singles, all_at_once = list(_FAULTS[:2]), _FAULTS[2]
@@ -143,11 +146,11 @@ DISK_LOSS = Scenario(
 
 # Two of three voters lose their disks, one after the other: the quorum stops, and forgets nothing.
 #
-# Nothing else is like that: it never becomes whole again, and must not.
+# This is the only scenario in which the cluster never becomes whole again, and must not.
 
 
 _LEADERS, _FOLLOWERS = Wipe(victim=ControllerLeader()), Wipe(victim=RandomFollower())
-_FIRST_AT, _SECOND_AT = (0.1, 0.2), (0.55, 0.65)  # of all the time
+_FIRST_AT, _SECOND_AT = (0.1, 0.2), (0.55, 0.65)  # shares of the whole time
 _HELD = 0.1
 
 
@@ -191,12 +194,12 @@ _REFORMAT_FORGETS_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
         Begin(name="behind", fault=NetworkPartition(victim=RandomFollower())),
-        Rest(seconds=6.0),  # topics are created, and committed by the two that are left
+        Rest(seconds=6.0),  # topics are created, and committed by the other two
         Begin(name="wiped", fault=Wipe(victim=RandomFollower())),
         Begin(name="first", fault=NetworkPartition(victim=ControllerLeader())),
         End(name="wiped"),
         End(name="behind"),
-        Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind
+        Rest(seconds=10.0),  # an election, if the forgetful node may vote for the one behind
         End(name="first"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -237,17 +240,18 @@ REFORMAT_FORGETS = Scenario(
 )
 
 
-# KIP-856's motivation on a quorum alone: two disks that are formatted anew forget what was
-# committed, where directory ids are ignored.
+# KIP-856's motivation on a quorum alone: two disks are formatted anew, and where directory ids are
+# ignored the quorum forgets committed records.
 
 
 _WIPED, _REFORMAT_IGNORED_AWAY = Wipe(victim=AllFollowers()), Kill(victim=ControllerLeader())
-# Of all the time; an election among those that are back takes less than the leader is away.
+# Shares of the whole time; an election among the returned nodes takes less time than the leader is
+# away.
 _AT, _AWAY_AFTER, _WIPED_FOR, _AWAY_FOR = (0.16, 0.24), 0.02, 0.1, 0.36
 
 
 def _draw_reformat_ignored(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Both followers' disks, and then the leader is off until long after they are back."""
+    """Both followers' disks; then the leader is off until long after they are back."""
     del nodes
     at = rng.uniform(*_AT)
 
@@ -315,15 +319,16 @@ REFORMAT_IGNORED = Scenario(
 )
 
 
-# A follower is away until the log it needs is gone; then power fails where snapshots are young.
+# A follower is away until the log that it needs is deleted; then power fails while snapshots are
+# new.
 
 
 _SNAPSHOT_CATCH_UP_AWAY, _SNAPSHOT_CATCH_UP_CUT = (
     Kill(victim=RandomFollower()),
     PowerOff(victim=AllVoters()),
 )
-_AWAY_AT = 0.1  # of all the time
-_AWAY_SHARE = 0.4  # many snapshots are taken meanwhile, and the log is cut behind them
+_AWAY_AT = 0.1  # shares of the whole time
+_AWAY_SHARE = 0.4  # many snapshots are taken meanwhile, and the log behind them is deleted
 _CUT_AT = (0.65, 0.85)
 _DEAD_SHARE = 0.025
 
@@ -358,8 +363,8 @@ SNAPSHOT_CATCH_UP = Scenario(
     faults=(_SNAPSHOT_CATCH_UP_AWAY, _SNAPSHOT_CATCH_UP_CUT),
     draw=_draw_snapshot_catch_up,
     default_duration_s=20.0,
-    # Of Apache Kafka's controllers, each looks every minute for what it may remove, and one that is
-    # killed is away for more than that; a segment is 8 MiB at least, but may be closed by its age.
+    # Each of Apache Kafka's controllers checks every minute what it may delete, and a killed one is
+    # away for longer than that; a segment is 8 MiB at least, but its age may close it.
     on_kafka=OnKafka(
         settings={**CONTROLLERS_ALONE, "metadata.log.segment.ms": "2000"}, duration_s=170.0
     ),

@@ -1,4 +1,4 @@
-"""How the ISR shrinks to one broker, which then loses its power."""
+"""Scenarios of eligible leader replicas (KIP-966)."""
 
 from dataclasses import replace
 
@@ -25,11 +25,14 @@ from chaos.scenarios.loads import (
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
+# How the ISR shrinks to one broker, which then loses its power.
+
+
 LAST, SECOND, THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 
 
 def last_loses_power(third: Fault, second: Fault) -> Script:
-    """What takes the brokers 3 and 2 out of the ISR lasts until 1 is back."""
+    """Brokers 3 and 2 are out of the ISR until 1 is back."""
     return Script(
         steps=(
             Until(condition=Acknowledged(300)),
@@ -122,7 +125,7 @@ ALL_UNCLEAN = Scenario(
 )
 
 
-# KIP-966: an operator takes eligible leader replicas away while one of them holds the records.
+# KIP-966: an operator disables eligible leader replicas while one of them holds the records.
 
 
 _ELR_DOWNGRADE_SCRIPT = Script(
@@ -185,7 +188,7 @@ _ELR_WIPED_LAST, _ELR_WIPED_SECOND, _ELR_WIPED_THIRD = (OneNode(NodeId(node)) fo
 _ELR_WIPED_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        # The leader may be any: once fenced, 3 is none. Then it is back, with the controller alone.
+        # Any broker but 3 may lead, as 3 is fenced. Then 3 is back, with the controller alone.
         Begin(
             name="fence",
             fault=NetworkPartition(victim=_ELR_WIPED_THIRD, peers=OtherSide.CONTROLLERS),
@@ -205,7 +208,7 @@ _ELR_WIPED_SCRIPT = Script(
         Rest(seconds=4.0),  # longer than its session
         End(name="second"),
         End(name="third"),
-        Rest(seconds=3.0),  # in which 2 is unfenced, and may lead
+        Rest(seconds=3.0),  # until 2 is unfenced, and may lead
         End(name="last"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -247,7 +250,7 @@ ELR_WIPED = Scenario(
 )
 
 
-# Unclean leader election, asked for: what it costs is counted.
+# Unclean leader election as requested: its losses are counted.
 
 
 _UNCLEAN_LEADER_LAST, _UNCLEAN_LEADER_SECOND, _UNCLEAN_LEADER_THIRD = (
@@ -407,7 +410,7 @@ FENCED_LAST_LEADER = Scenario(
 )
 
 
-# KIP-966: while the ISR is too small, a leader takes records and shows none of them.
+# KIP-966: while the ISR is too small, a leader appends records and shows none of them.
 
 
 _HWM_UNDER_MIN_ISR_SCRIPT = Script(
@@ -417,13 +420,13 @@ _HWM_UNDER_MIN_ISR_SCRIPT = Script(
         Until(condition=IsrIs((1, 2))),
         Begin(name="second", fault=NetworkPartition(victim=SECOND)),
         Until(condition=IsrIs((1,))),
-        Rest(seconds=8.0),  # in which producers that wait for the leader alone are served
+        Rest(seconds=8.0),  # producers with acks=1 are served meanwhile
         End(name="second"),
         End(name="third"),
         Until(condition=Whole(3), within_s=60.0),
     )
 )
-# Acknowledged by a leader alone, and given to a consumer once the ISR was large enough.
+# Records that only the leader acknowledged, and that a consumer got once the ISR was large enough.
 _WITHHELD = Expectation(
     verdict=Verdict.VALID,
     numbers=(Bound(check="P8-shown-with-min-isr", name="withheld", least=1),),

@@ -1,4 +1,4 @@
-"""KIP-841: a broker cut off from the controllers, not from its leader, must stay out of the ISR."""
+"""Scenarios of fencing (KIP-841): brokers that controllers do not hear, and silent controllers."""
 
 from dataclasses import replace
 
@@ -24,6 +24,10 @@ from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 from workloads.clients.library_clients import UNWAITED
 
+# KIP-841: a broker that is cut off from the controllers, but not from its leader, must stay out of
+# the ISR.
+
+
 _FENCED = OneNode(NodeId(3))
 
 _FENCED_REJOIN_SCRIPT = Script(
@@ -31,7 +35,7 @@ _FENCED_REJOIN_SCRIPT = Script(
         Until(condition=Acknowledged(100)),
         Begin(name="fence", fault=NetworkPartition(victim=_FENCED, peers=OtherSide.CONTROLLERS)),
         Until(condition=IsrIs((1, 2))),
-        Rest(seconds=5.0),  # in which its leader sees it caught up, and must not propose it
+        Rest(seconds=5.0),  # its leader sees it caught up meanwhile, and must not propose it
         End(name="fence"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -55,11 +59,11 @@ FENCED_REJOIN = Scenario(
 )
 
 
-# KIP-841, before and after: a broker that the controllers do not hear, and the ISR too small.
+# KIP-841, before and after: the controllers do not hear a broker, and the ISR is too small.
 
 
-# Which ISR comes of it differs between the sides, so that both take their time: a session lasts
-# 3 s, and a replica that does not fetch is in sync for 5 s.
+# The two sides end with different ISRs, so each needs time: a session lasts 3 s, and a replica that
+# does not fetch is in sync for 5 s.
 _HEARTBEAT_CUT_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
@@ -147,7 +151,7 @@ HELD_UP_CONTROLLER = Scenario(
     script=_HELD_UP_CONTROLLER_SCRIPT,
     default_duration_s=30.0,
     load=PROMISED,
-    # A broker that has no answer for two seconds hangs up, and looks for another controller.
+    # A broker without an answer for two seconds disconnects, and looks for another controller.
     settings={**TWO_IN_SYNC, "broker.session.timeout.ms": "1000"},
 )
 
@@ -158,12 +162,12 @@ HELD_UP_CONTROLLER = Scenario(
 _LOST_TOGETHER_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Rest(seconds=3.0),  # in which topics are created that are deleted later
+        Rest(seconds=3.0),  # topics are created meanwhile, and deleted later
         Begin(name="broker", fault=Kill(victim=PartitionLeader())),
         Begin(name="controller", fault=Kill(victim=ControllerLeader())),
         Rest(seconds=1.0),
         End(name="controller"),
-        Rest(seconds=27.0),  # an election, and a session, by the longest that either may take
+        Rest(seconds=27.0),  # the longest time that an election and a session may take
         End(name="broker"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -189,7 +193,7 @@ LOST_TOGETHER = Scenario(
 )
 
 
-# The active controller falls silent: how long do forwarded requests stand still?
+# The active controller falls silent: for how long do forwarded requests stand still?
 
 
 _SILENT_CONTROLLER_SCRIPT = Script(
@@ -197,7 +201,7 @@ _SILENT_CONTROLLER_SCRIPT = Script(
         Until(condition=Acknowledged(100)),
         Rest(seconds=2.0),
         Begin(name="silent", fault=PowerOff(victim=ControllerLeader())),
-        Rest(seconds=40.0),  # longer than what Kafka's own time-out lets a broker wait
+        Rest(seconds=40.0),  # longer than a broker waits by Kafka's own time-out
         End(name="silent"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -243,7 +247,7 @@ SILENT_CONTROLLER = Scenario(
 )
 
 
-# A client library that is told not to wait: what is its success worth?
+# A client library with time-outs too short to wait: what does a reported success mean?
 
 
 _WAITS = "librdkafka"

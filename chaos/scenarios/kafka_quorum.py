@@ -1,4 +1,4 @@
-"""The first leader resigns before its first records are in its log, and is elected again."""
+"""Scenarios of Apache Kafka's quorum: elections, lost disks, unknown requests, cut-off brokers."""
 
 from dataclasses import replace
 
@@ -25,16 +25,19 @@ from chaos.scenarios.loads import (
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
+# The first leader resigns before its first records are in its log, and is elected again.
+
+
 _COMING_UP = Script(
     steps=(
-        # Its log stays empty, so that it cannot be elected before one that has a record.
+        # Its log stays empty, so that it cannot be elected before a node that has a record.
         Begin(
             name="late",
             fault=NetworkPartition(victim=OneNode(NodeId(4)), peers=OtherSide.CONTROLLERS),
         ),
         StartAll(),
         UntilLed(within_s=60.0),
-        # The only one that follows: now every node is alone.
+        # The only follower: now every node is alone.
         Begin(
             name="follower",
             fault=NetworkPartition(victim=RandomFollower(), peers=OtherSide.CONTROLLERS),
@@ -74,7 +77,7 @@ BOOTSTRAP_RACE = Scenario(
         "quorum": "dynamic",
         "controllers": "3",
     },
-    # What a broker waits for takes several writes, each of which waits for its time.
+    # A broker waits for several writes, each of which takes its time.
     on_kafka=OnKafka(settings={"initial.broker.registration.timeout.ms": "180000"}),
     sides=(
         Side(
@@ -95,7 +98,7 @@ BOOTSTRAP_RACE = Scenario(
 )
 
 
-# A controller's disk is lost, the quorum is not told: does its node vote again by itself?
+# A controller's disk is lost and the quorum is not informed: does its node vote again by itself?
 
 
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
@@ -105,7 +108,7 @@ _AUTO_JOIN_SCRIPT = Script(
         Begin(name="disk", fault=Wipe(victim=RandomFollower())),
         Rest(seconds=1.0),
         End(name="disk"),
-        # Its old entry is gone then, and its new one not yet there.
+        # Its old entry is gone then, and its new one is not there yet.
         UntilNoVoter(name="disk", where=(_AUTO_JOIN, "true")),
         Begin(
             name="cut",
@@ -251,7 +254,7 @@ LONE_CONTROLLER = Scenario(
 )
 
 
-# A broker is cut off from the controllers, and the one it starts from does not lead.
+# A broker is cut off from the controllers, and the one in its bootstrap list does not lead.
 
 
 _BOOTSTRAP = OneNode(NodeId(4))
@@ -263,21 +266,21 @@ _LOST_OBSERVER_SCRIPT = Script(
         Begin(name="pause", fault=Pause(victim=_BOOTSTRAP)),
         Rest(seconds=5.0),
         End(name="pause"),
-        Rest(seconds=3.0),  # in which brokers find the one that leads
+        Rest(seconds=3.0),  # until brokers find the leader
         Until(condition=Whole(3)),
         Begin(
             name="cut",
             fault=NetworkPartition(victim=PartitionLeader(), peers=OtherSide.CONTROLLERS),
         ),
         Rest(seconds=8.0),  # its session is over by then, and another broker leads
-        End(name="cut"),  # whether all are in sync again is for the judge
+        End(name="cut"),  # the judge decides whether all are in sync again
     )
 )
 _NEVER_BACK = Expectation(
     verdict=Verdict.INVALID,
     check="recovers-when-healed",
     anomaly="not every replica was in sync",
-    also=("P18-told-partitions-are-new",),  # it tells what it knew when it heard the last
+    also=("P18-told-partitions-are-new",),  # it answers from its last known metadata
 )
 
 LOST_OBSERVER = Scenario(
@@ -296,7 +299,7 @@ LOST_OBSERVER = Scenario(
     faults=_LOST_OBSERVER_SCRIPT.faults,
     script=_LOST_OBSERVER_SCRIPT,
     default_duration_s=30.0,
-    whole_s=15.0,  # where it does come back it takes a third of that
+    whole_s=15.0,  # if it comes back at all, it takes a third of that
     load=PROMISED,
     settings={"min_isr": "2", "quorum": "dynamic", "controllers": "3", "bootstrap": "1"},
     sides=(

@@ -1,4 +1,4 @@
-"""A controller stood and lost, was removed from the voters, and is started again."""
+"""Scenarios of voters in Apache Kafka's quorum: removed, unreachable and added ones."""
 
 from dataclasses import replace
 
@@ -31,9 +31,12 @@ from chaos.scenarios.loads import (
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
+# A controller stood for election and lost, was removed from the voters, and is started again.
+
+
 _COMING_UP = Script(
     steps=(
-        # The one that times out second has not heard of the first by then.
+        # The one that times out second has not heard from the first by then.
         Begin(name="slow", fault=SlowLinks(latency_ms=700, victim=OneNode(NodeId(2)))),
         StartAll(),
         UntilLed(within_s=60.0),
@@ -89,13 +92,13 @@ REMOVED_CANDIDATE = Scenario(
 # A leader that was asked to remove itself dies before the other voter knows of it.
 
 
-# Elections are what this is about, and clients that want much of the machine only slow them.
+# A light load: elections matter here, and more clients would only slow them.
 _LITTLE = replace(PROMISED, producers=2, consumers=1, rate=20.0, admin_rate=2.0)
 _REMOVED_LEADER_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(20)),
         Begin(name="two", fault=RemoveForGood(victim=RandomFollower())),
-        # The voter that is left beside the leader.
+        # The voter that remains beside the leader.
         Begin(
             name="cut",
             fault=NetworkPartition(victim=RandomFollower(), peers=OtherSide.CONTROLLERS),
@@ -104,7 +107,7 @@ _REMOVED_LEADER_SCRIPT = Script(
         Rest(seconds=1.0),
         End(name="dead"),
         End(name="cut"),
-        End(name="two"),  # whether a node leads is for the judge
+        End(name="two"),  # the judge decides whether a node leads
     )
 )
 _NOBODY_LEADS = Expectation(
@@ -155,10 +158,10 @@ _UNREACHABLE_VOTER_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
         Begin(name="moved", fault=Readdress(victim=AllFollowers())),
-        # Of all voters the one that is left: the leader, if none was elected meanwhile.
+        # The remaining voter: the leader, if none was elected meanwhile.
         Begin(name="power", fault=PowerOff(victim=AllVoters())),
         Rest(seconds=8.0),
-        End(name="moved"),  # what they are configured to say is right again
+        End(name="moved"),  # their configuration is right again
         Rest(seconds=6.0),
         End(name="power"),
         Until(condition=Whole(1), within_s=60.0),

@@ -1,5 +1,4 @@
-"""What clients do to the brokers of the scenarios, what kind of brokers those are, and what the
-sides of the scenarios expect of them."""
+"""The loads, cluster settings and expectations that the scenarios of brokers share."""
 
 from dataclasses import replace
 
@@ -8,7 +7,7 @@ from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
 
-# Whatever was acknowledged was promised: every producer waits for all in-sync replicas.
+# All acknowledged records are promised: every producer waits for all in-sync replicas.
 PROMISED = AppendOptions(
     topics=1,
     partitions=1,
@@ -20,34 +19,33 @@ PROMISED = AppendOptions(
     admin_rate=0.0,
 )
 
-# For scenarios about controllers: it starts sooner than three.
+# For scenarios about controllers: one broker starts sooner than three.
 ONE_BROKER = {"brokers": "1", "replication": "1", "min_isr": "1"}
 
-# Something of everything: promises of every kind, idempotent producers, topics that come and go.
+# A mixture: promises of every kind, idempotent producers, topics that come and go.
 MIXED = AppendOptions(topics=2, partitions=3, producers=20, consumers=3, rate=300.0, admin_rate=0.5)
 
-# Where the voters are in the log alone, a broker that loses power before its copy of that log is on
-# its disk does not start again (see observer-power-off): scenarios about other things name
-# the voters.
+# If the voters are in the log alone, a broker that loses power before its copy of that log is on
+# its disk does not start again (see observer-power-off): scenarios about other things name the
+# voters.
 TWO_IN_SYNC = {"min_isr": "2", "quorum": "static"}
 
-# Scripts that name brokers 1, 2 and 3, each of which has a replica of every partition.
+# For scripts that name brokers 1, 2 and 3, each with a replica of every partition.
 THREE_BROKERS = Takes(brokers=range(3, 4), settings={"replication": ("3",)})
-# And count on what two of the three have.
+# For those that also rely on what two of the three have.
 TWO_OF_THREE = Takes(brokers=range(3, 4), settings={"replication": ("3",), "min_isr": ("2",)})
-# Scripts of a quorum of three beside the only broker, or three of them.
+# For scripts of a quorum of three beside the only broker, or beside three.
 THREE_VOTERS_ONE_BROKER = Takes(voters=range(3, 4), brokers=range(1, 2))
 THREE_OF_BOTH = replace(THREE_BROKERS, voters=range(3, 4))
-# Those that hurt brokers one at a time, of which others go on.
+# For scenarios that hurt one broker at a time, while others go on.
 SOME_BROKERS = Takes(brokers=range(3, 6), settings={"replication": ("3", "4", "5")})
 
-_DURABILITY = "log-durability"  # named, since its module takes its time to import
+_DURABILITY = "log-durability"  # by name, since its module takes long to import
 
 AS_PROMISED = Expectation(verdict=Verdict.VALID)
 
-# What sees the same as that acknowledged records are lost: other records stand at their offsets,
-# and leaders and replicas do not hold what was acknowledged, given to consumers, or below a high
-# watermark.
+# Checks that see the same loss of acknowledged records: other records are at their offsets, and
+# leaders and replicas lack what was acknowledged, given to consumers, or below a high watermark.
 SEE_LOST_RECORDS = (
     "log-offsets",
     "log-sends",
@@ -57,19 +55,19 @@ SEE_LOST_RECORDS = (
     "P16-no-committed-record-cut",
     "P18-acknowledged-everywhere",
 )
-# Where replicas are what lost them, and not all of them, they do not agree either.
+# If some replicas lost the records and others did not, they do not agree either.
 SEE_LOST_REPLICAS = (*SEE_LOST_RECORDS, "P11-replicas-agree")
 
 
 def loses_records(least: int = 1, also: tuple[str, ...] = SEE_LOST_RECORDS) -> Expectation:
-    """Records that were acknowledged are gone, and nothing that happened allows for it."""
+    """Acknowledged records are gone, and nothing that happened allows for it."""
     return Expectation(
         verdict=Verdict.INVALID, check=_DURABILITY, anomaly="lost-write", least=least, also=also
     )
 
 
 LOSES_RECORDS = loses_records()
-# Some are gone, as they may be after what happened.
+# Some records are gone, as the faults allow.
 LOSES_AS_ALLOWED = Expectation(
     verdict=Verdict.VALID, numbers=(Bound(check=_DURABILITY, name="allowed_loss", least=1),)
 )
@@ -80,8 +78,8 @@ LOSES_NOTHING = Expectation(
         Bound(check=_DURABILITY, name="allowed_loss", most=0),
     ),
 )
-# A metadata log of which a committed part was forgotten, and another one written in its place: what
-# logs, images and those who lead tell of it contradicts what was so before.
+# A committed part of the metadata log was forgotten, and another one was written in its place:
+# logs, images and the answers of leaders contradict what was there before.
 SEE_FORGOTTEN_LOG = (
     "Q1-monotonic-epoch",
     "Q2-one-leader-per-epoch",
@@ -97,10 +95,10 @@ SEE_FORGOTTEN_LOG = (
     "recovers-when-healed",
 )
 
-# Topics that were acknowledged are in no committed log.
+# Acknowledged topics are in no committed log.
 MAKES_UP_TOPICS = Expectation(verdict=Verdict.INVALID, check="M6-acknowledged-topics-committed")
-# The same, where a committed part of that log was forgotten; and brokers that had replayed it know
-# what is no more, or end over what stands there now.
+# The same after a committed part of that log was forgotten: brokers that had replayed it know
+# records that no longer exist, or end because of the new ones.
 FORGETS_TOPICS = replace(
     MAKES_UP_TOPICS,
     also=(
@@ -115,8 +113,8 @@ FORGETS_TOPICS = replace(
 
 
 def ends_by_itself(saying: str, also: tuple[str, ...] = ("recovers-when-healed",)) -> Expectation:
-    """A node does, whenever it is started; the last that it says has this in it. So the cluster
-    never becomes whole again."""
+    """A node ends by itself whenever it is started; its last words contain this text. So the
+    cluster never becomes whole again."""
     return Expectation(
         verdict=Verdict.INVALID, check="nodes-kept-running", anomaly=saying, also=also
     )

@@ -1,4 +1,5 @@
-"""Brokers are stopped in good order, and the power fails before the kernel has written all out."""
+"""Scenarios of replicas on disks: clean stops before power failures, moves, deletion,
+compaction."""
 
 from dataclasses import replace
 
@@ -25,11 +26,15 @@ from chaos.scenarios.loads import (
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
-_BROKERS = 3
-_SMALL, _EACH = 30, 5  # partitions of few records, and how many each of them gets
+# Brokers are stopped in good order, and the power fails before the kernel has written all out.
 
-# Few small records a partition, so that its time index has no entry before the log is closed; the
-# first partition is written to all the time. Brokers set the timestamps, which retention goes by.
+
+_BROKERS = 3
+_SMALL, _EACH = 30, 5  # partitions of few records, and the number of records of each
+
+# Few small records a partition, so that its time index has no entry before the log is closed;
+# clients write to the first partition all the time. Brokers set the timestamps, which decide
+# retention.
 _FEW_RECORDS = replace(
     PROMISED,
     partitions=1 + _SMALL,
@@ -38,9 +43,9 @@ _FEW_RECORDS = replace(
     configs={**PROMISED.configs, "message.timestamp.type": "LogAppendTime"},
 )
 
-# Retention looks once a second, and 0.5 s after the start: Kafka's 5 minutes and 30 s only put off
-# what it does. How long records are kept is Kafka's default, 7 days. The other one lets a leader be
-# the preferred one soon.
+# Retention runs once a second, and 0.5 s after the start: Kafka's 5 minutes and 30 s only delay it.
+# Records are kept for Kafka's default, 7 days. The other setting makes a leader the preferred one
+# soon.
 _SETTINGS = {
     **TWO_IN_SYNC,
     STOPPED_DISK: StoppedDisk.UNSYNCED,
@@ -48,7 +53,7 @@ _SETTINGS = {
     "log.initial.task.delay.ms": "500",
     "leader.imbalance.check.interval.seconds": "1",
 }
-# Followers write down soon what they dropped; our own do so at once.
+# Followers checkpoint soon what they deleted; our own do so at once.
 _ON_KAFKA = OnKafka(settings={"log.flush.start.offset.checkpoint.interval.ms": "1000"})
 
 
@@ -141,7 +146,7 @@ CLEAN_STOP_THEN_LEAD = Scenario(
 # Replicas with synced records move to another log directory, and the power fails.
 
 
-_SYNCED = 500  # records that are acknowledged before all disks are synced
+_SYNCED = 500  # acknowledged records before all disks are synced
 
 
 def _script_moved_replica(brokers: int) -> Script:
@@ -259,7 +264,7 @@ UNDELETED_RECORDS = Scenario(
     script=_UNDELETED_RECORDS_SCRIPT,
     default_duration_s=30.0,
     load=_UNDELETED_RECORDS_DELETING,
-    # Kafka's first time is half a minute after the start, which may be just after the deletion.
+    # Kafka first does it half a minute after the start, which may be just after the deletion.
     settings={**TWO_IN_SYNC, "log.initial.task.delay.ms": "500"},
     sides=(
         Side(
@@ -292,7 +297,7 @@ UNDELETED_RECORDS = Scenario(
 
 _POLICY = "log.cleanup.policy"
 
-# The load's own log is never compacted; that in which offsets are looked up is as brokers have it.
+# The load's own log is never compacted; the looked-up log has the brokers' default.
 _LOOKED_UP = replace(
     PROMISED,
     producers=2,
@@ -351,7 +356,7 @@ _STALE = OneNode(NodeId(3))
 _GHOST_TOPIC_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(40)),
-        # What happens meanwhile is one change to the broker: it replays all of it at once.
+        # The broker replays all that happens meanwhile at once, as one change.
         Begin(name="pause", fault=Pause(victim=_STALE)),
         Rest(seconds=4.0),
         End(name="pause"),
@@ -372,7 +377,8 @@ def _differs(anomaly: str) -> Expectation:
         verdict=Verdict.INVALID,
         check="brokers-know-the-topics",
         anomaly=anomaly,
-        also=("P18-told-partitions-are-new",),  # a broker that dropped a change tells what was
+        # a broker that missed a change answers with the old state
+        also=("P18-told-partitions-are-new",),
     )
 
 

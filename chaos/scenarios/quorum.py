@@ -1,4 +1,4 @@
-"""No faults: what the cluster, the load and the judge do when all is well."""
+"""Scenarios of the quorum: leaders and followers that are cut off, killed, paused and stopped."""
 
 import random
 
@@ -12,6 +12,8 @@ from chaos.nemesis.script import Begin, End, Rest, Schedule, Script, ScriptStep,
 from chaos.nemesis.victims import AllVoters, ControllerLeader, LeaderAnd, RandomFollower
 from chaos.scenario import Scenario, Takes
 from workloads.register_options import RegisterOptions
+
+# No faults: the behaviour of cluster, load and judge when all is well.
 
 
 def _draw_baseline(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -37,7 +39,7 @@ BASELINE = Scenario(
 
 
 _PARTITION_LEADER_SLOT_S = (
-    10.0  # long enough for a fetch time-out, an election and some life after it
+    10.0  # long enough for a fetch time-out, an election and some time after it
 )
 _PARTITION_LEADER_CUTS: tuple[Fault, ...] = tuple(
     NetworkPartition(victim=ControllerLeader(), ways=ways)
@@ -71,7 +73,7 @@ PARTITION_LEADER = Scenario(
 )
 
 
-# The leader dies, takes its leave, or stands still and comes back believing that it leads.
+# The leader is killed, stopped in good order, or paused and comes back believing that it leads.
 
 
 _KILL_LEADER_SLOT_S = 7.5
@@ -107,7 +109,7 @@ KILL_LEADER = Scenario(
 )
 
 
-# Leaders take their leave one after the other, while the disks of all take their time.
+# Leaders are stopped in good order one after the other, while all disks are slow.
 
 
 _HAND_OVER_SLOT_S = 3.0
@@ -130,7 +132,7 @@ HAND_OVER = Scenario(
         "disk yet. In virtual time most flushes are late, and nodes go on meanwhile: votes may be "
         "asked for with what is durable only."
     ),
-    takes=Takes(voters=range(3, 8)),  # of fewer, no node is left that could be elected
+    takes=Takes(voters=range(3, 8)),  # with fewer, no node is left that could be elected
     faults=(_STOP,),
     draw=_draw_hand_over,
     conditions=Conditions(late_flushes=0.7, late_most_us=200_000),
@@ -140,7 +142,7 @@ HAND_OVER = Scenario(
 # A follower is cut off and comes back, again and again, while the leader is well.
 
 
-_FLAPPING_FOLLOWER_SLOT_S = 6.0  # longer than a fetch time-out: it despairs of its leader each time
+_FLAPPING_FOLLOWER_SLOT_S = 6.0  # longer than a fetch time-out: it gives up its leader each time
 _FLAPPING_FOLLOWER_CUTS: tuple[Fault, ...] = tuple(
     NetworkPartition(victim=RandomFollower(), ways=ways) for ways in (Ways.BOTH, Ways.IN)
 )
@@ -228,7 +230,7 @@ LEADER_RELAY = Scenario(
     takes=Takes(voters=range(3, 8)),
     faults=(_LEADER_RELAY_CUT,),
     draw=_draw_leader_relay,
-    # Faster, each key is written anew before a deposed leader leads again.
+    # Faster, each key would be overwritten before a deposed leader leads again.
     load=RegisterOptions(live_keys=300, rate=60.0),
 )
 
@@ -237,8 +239,8 @@ LEADER_RELAY = Scenario(
 
 
 _RETURNING_MINORITY_SLOT_S = 8.0
-# Held for about as long as a fetch time-out, less the probing before the cure: the leader is back
-# when the others have just elected another, and has not missed its majority yet.
+# Held for about a fetch time-out, less the probing before the cure: the leader is back when the
+# others have just elected another, and has not missed its majority yet.
 _RETURNING_MINORITY_HELD_S = 1.5
 _STAGGER_MS = 2000
 
@@ -271,12 +273,12 @@ RETURNING_MINORITY = Scenario(
 )
 
 
-# The leader is cut off with one of its four followers, for longer than it may lead so.
+# The leader is cut off with one of its four followers, for longer than it may lead then.
 
 
 _MINORITY_OF_TWO_SLOT_S = 14.0
-# Check-quorum takes 1.5 fetch time-outs of 2 s, and twice that where its count begins anew just
-# before the cut, as with five voters it may; the check allows 2 s more, and judges what is longer.
+# Check-quorum takes 1.5 fetch time-outs of 2 s, and twice that if its count restarts just before
+# the cut, as it may with five voters; the check allows 2 s more, and judges longer times.
 _MINORITY_OF_TWO_HELD_S = 9.0
 
 
@@ -315,9 +317,7 @@ MINORITY_OF_TWO = Scenario(
 # The leader dies while the network is slow: candidates hear of each other too late.
 
 
-_SLOW_ELECTION_SLOT_S = (
-    20.0  # long enough to tell an election that is slow from one that never ends
-)
+_SLOW_ELECTION_SLOT_S = 20.0  # long enough to distinguish a slow election from one that never ends
 _SLOW_ELECTION_KILL = Kill(victim=ControllerLeader(), latency_ms=200)
 
 
@@ -339,7 +339,7 @@ SLOW_ELECTION = Scenario(
     takes=Takes(voters=range(3, 8)),
     faults=(_SLOW_ELECTION_KILL,),
     draw=_draw_slow_election,
-    # So that nothing is in flight: of two logs, only the longer one's owner is elected.
+    # So that nothing is in flight: only the owner of the longer of two logs is elected.
     load=RegisterOptions(rate=30.0),
 )
 
@@ -359,8 +359,8 @@ _STEPS: tuple[ScriptStep, ...] = (
     Rest(seconds=1.0),
     Begin(name="kill", fault=_FRESH_LEADER_KILL),
     Begin(name="cut", fault=_FRESH_LEADER_CUT),
-    Rest(seconds=1.0),  # clients send to it what it cannot commit
-    End(name="kill"),  # of three nodes, two can elect again
+    Rest(seconds=1.0),  # it cannot commit what clients send
+    End(name="kill"),  # two of three nodes can elect again
     Rest(seconds=3.5),
     End(name="cut"),
     Rest(seconds=1.0),
@@ -394,8 +394,8 @@ _LEAST_SLOT_S = 7.0
 _BEFORE_S = (2.0, 4.0)
 _LAGS_S = (0.8, 1.5)  # less than a fetch time-out: the follower does not ask for votes meanwhile
 _DEAD_S = 0.5
-# The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
-# nodes that send what is not to arrive; it ends before any node stands for election.
+# The cut outlasts the death, so that the follower cannot catch up before it, and nodes are there to
+# send what must not arrive; it ends before any node stands for election.
 _AFTERWARDS_S = 0.5
 _LAGGARD_CUT = NetworkPartition(victim=RandomFollower())
 _DEATHS: tuple[Fault, ...] = (PowerOff(victim=AllVoters()), Kill(victim=AllVoters()))
@@ -416,7 +416,7 @@ def _draw_laggard(rng: random.Random, nodes: int, duration_s: float) -> Schedule
 def _round(
     rng: random.Random, began_s: float, slot_s: float, death: Fault
 ) -> tuple[Window, Window]:
-    """Shorter, all of it, where there is less time than it takes."""
+    """All times are shorter if the run is too short for them."""
     scale = min(1.0, slot_s / _LEAST_SLOT_S)
     cut_s = began_s + scale * rng.uniform(*_BEFORE_S)
     death_s = cut_s + scale * rng.uniform(*_LAGS_S)

@@ -48,8 +48,9 @@ def _drawn(rng: random.Random, faults: Sequence[Fault], duration_s: float) -> Sc
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """A switch for each other three faults, of which two are of leaders: leadership, and who is
-    which, is to pass on as often as possible. The first two switches differ in kind and victim."""
+    """One switch for every three other faults, two of which hit leaders: leadership, and the
+    program of each node, should change as often as possible. The first two switches differ in kind
+    and victim."""
     del nodes
     slots = _slots(duration_s, 4)
     first = rng.choice(((0, 3), (1, 2), (2, 1), (3, 0)))
@@ -62,8 +63,8 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 
 def _draw_same_voters(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Two leaders are hurt for each node that goes on as the other program, the first of them a
-    leader, and for each fault of another kind."""
+    """For each node that goes on as the other program (the first of them a leader) and each fault
+    of another kind, two leaders are hurt."""
     del nodes
     slots = _slots(duration_s, 4)
     switches = list(_SWITCHED_DISKS)

@@ -1,4 +1,4 @@
-"""Whatever the seed comes up with: any cluster, any faults, side by side."""
+"""The swarm of quorums: cluster, conditions, load, changes of the voters and faults from a seed."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from chaos.nemesis.victims import ControllerLeader, RandomFollower, RandomNode
 from chaos.scenario import Scenario, Trial
 from workloads.register_options import RegisterOptions
 
-# When faults of a seed's trial fire, one upon another as they fall.
+# When the faults of a seed's trial fire; they overlap as they fall.
 
 
-# After another fault: a new leader takes a fetch time-out and an election, an old one leads longer.
+# After another fault: a new leader needs a fetch time-out and an election, an old one leads longer.
 _ECHO_S = (0.1, 4.0)
 _ECHO_SHARE = 0.5
 
@@ -25,7 +25,7 @@ _ECHO_SHARE = 0.5
 def at_random(
     rng: random.Random, menace: SwarmSpec, mean_s: float, nodes: int, last_s: float
 ) -> Iterator[Window]:
-    """At random moments; most are short, for short ones fit into more places."""
+    """At random moments; most are short, as short ones fit into more places."""
     at_s = rng.uniform(0.5, min(mean_s, last_s / 2))
     while at_s < last_s:
         yield one_window(rng, menace, at_s, nodes, last_s)
@@ -62,7 +62,7 @@ def one_window(
     *,
     whoever: bool = False,
 ) -> Window:
-    """`whoever`: of one node, any will do."""
+    """`whoever`: if the fault has one victim, any node will do."""
     span = menace.longest_s - menace.shortest_s
     hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
     fault = menace.make(rng, nodes)
@@ -73,15 +73,11 @@ def one_window(
 
 # The voters in a seed's trial: how its nodes know them, and how an operator changes them.
 #
-# A quorum whose voters are formatted with it (KIP-853) or listed (KIP-856), each in half of all
-# trials; in half of them the voters stay. In the others most changes are aimed: what is
-# decided by the wrong set shows while the quorum is hurt.
-#
-#     a voter is removed, or its disk lost      shortly after any other fault, most after cuts
-#                                               another fault                             shortly
-#                                               after an operator was asked to remove a voter
-#                                               another fault                             as a node
-#                                               comes back with its new disk, which is no voter yet
+# The voters are formatted (KIP-853) in half of all trials, and listed (KIP-856) in the other half;
+# in half of all trials they stay. In the others most changes are aimed: a decision by the wrong set
+# shows while the quorum is hurt. A voter is removed, or its disk lost, shortly after any other
+# fault, mostly after cuts. Another fault comes shortly after an operator was asked to remove a
+# voter, or when a node comes back with its new disk, which is no voter yet.
 
 
 OF_VOTERS = (LoseDisk, RemoveVoter)
@@ -89,13 +85,14 @@ _LOSE_DISK, _REMOVE_VOTER = (menace for kind in OF_VOTERS for menace in kind.men
 _CHANGING_SHARE = 0.5
 _MEANS_S = (8.0, 15.0, 30.0)
 _MOST_CHANGES = 10
-# A leader that is cut off leads for 1.5 fetch time-outs; whom it removes is asked at once.
+# A leader that is cut off leads for 1.5 fetch time-outs; one that is to be removed is asked at
+# once.
 _AFTER_ANOTHER_S, _AFTER_ANOTHER_SHARE, _AFTER_CUT_SHARE = (0.1, 1.5), 0.3, 0.8
 _AFTER_CHANGE_S, _AFTER_CHANGE_SHARE = (-0.2, 1.0), 0.6
 
 
 def form(rng: random.Random, nodes: int, asked: Mapping[str, str]) -> Mapping[str, str]:
-    """The settings of the nodes: as somebody asks, or as the seed says."""
+    """The settings of the nodes: as requested, or as the seed says."""
     drawn = rng.choice((DYNAMIC, LISTED))
     chosen = asked.get(QUORUM, drawn)
     known = {BOOTSTRAP: str(nodes)} if chosen == DYNAMIC else {}
@@ -110,7 +107,8 @@ def changes(
     nodes: int,
     last_s: float,
 ) -> list[Window]:
-    """What an operator does, with the faults that are aimed at it; `drawn` are all `others`."""
+    """The actions of an operator, with the faults that are aimed at them; `drawn` are all
+    `others`."""
     possible = _possible(settings, nodes)
     if rng.random() > _CHANGING_SHARE or not possible:
         return []
@@ -121,8 +119,8 @@ def changes(
 
 
 def _possible(settings: Mapping[str, str], nodes: int) -> list[SwarmSpec]:
-    """Of listed voters none is removed for good. A new disk finds the others where its node's
-    configuration tells of them."""
+    """If voters are listed, none is removed for good. A new disk finds the others if its node's
+    configuration names them."""
     dynamic = settings[QUORUM] == DYNAMIC
     known = settings[BOOTSTRAP] != "0" if dynamic else settings[QUORUM] == LISTED
     able = [_LOSE_DISK] * known + [_REMOVE_VOTER] * dynamic
@@ -165,10 +163,10 @@ def _after_changes(
             yield one_window(rng, rng.choice(others), at_s, nodes, last_s)
 
 
-# A seed's trial: which cluster, under which conditions and load, is hurt how, and when.
+# A seed's trial: cluster, conditions, load and faults.
 #
 # Swarm testing: a mix of everything tests the mixes that are most common, and those are few. So
-# each seed first decides which kinds of faults there are at all, and how hard each of them comes;
+# each seed first decides which kinds of faults there are at all, and how often each of them comes;
 # what is missing matters as much as what is there (Groce and others, 2012). Windows overlap as they
 # fall.
 #
@@ -177,16 +175,16 @@ def _after_changes(
 # a scenario of their own.
 
 
-# Of even sizes half is no majority; with five and more, two elections can go on side by side.
+# With an even size, half is no majority; with five and more, two elections can go on in parallel.
 _SIZES = (1, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7)
 _USUAL_SEGMENT = Conditions().segment_bytes
-_SEGMENTS = (_USUAL_SEGMENT, _USUAL_SEGMENT, 2_048, 16_384)  # of the small ones a run fills many
-# Bytes of records between snapshots, and of log and snapshots that are kept: rarely any, or often.
+_SEGMENTS = (_USUAL_SEGMENT, _USUAL_SEGMENT, 2_048, 16_384)  # a run fills many of the small ones
+# Bytes of records between snapshots, and of retained log and snapshots: rarely any, or often.
 _USUAL_SNAPSHOTS = (Conditions().snapshot_bytes, Conditions().retention_bytes)
 _SNAPSHOTS = (_USUAL_SNAPSHOTS, _USUAL_SNAPSHOTS, (2_000, 8_000), (20_000, 60_000))
-# Which share of them, and up to how many us: none, few and long, all and short.
+# The share of late flushes, and their highest delay in us: none, few and long, all and short.
 _LATE_FLUSHES = ((0.0, 50_000), (0.05, 400_000), (0.3, 100_000), (1.0, 30_000))
-# Changes of the voters are drawn apart from all others.
+# Changes of the voters are drawn separately from all others.
 _OF_NODES = {
     name: menace
     for name, menace in MENACES.items()
@@ -203,8 +201,8 @@ def trial(
     nodes: int | None = None,
     asked: Mapping[str, str] | None = None,
 ) -> Trial:
-    """The same for the same seed, in every process. The seed says how long, on how many nodes, and
-    how nodes know the voters, unless a setting says it; `asked` are settings."""
+    """The same for the same seed, in every process. The seed decides length, number of nodes, and
+    how nodes know the voters, unless a setting does; `asked` are settings."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
     snapshot_bytes, retention_bytes = _stream(seed, "snapshots").choice(_SNAPSHOTS)
     late_flushes, late_most_us = _stream(seed, "late-flushes").choice(_LATE_FLUSHES)
@@ -229,7 +227,7 @@ def _stream(seed: int, what: str) -> random.Random:
     return random.Random(f"{seed}:swarm:{what}")
 
 
-# --- what there may be ---
+# --- what can be drawn ---
 
 
 def every_fault() -> tuple[Fault, ...]:
@@ -238,7 +236,7 @@ def every_fault() -> tuple[Fault, ...]:
     return tuple(menace.make(rng, 5) for menace in MENACES.values())
 
 
-# --- what a seed makes of it ---
+# --- what a seed draws ---
 
 
 def _schedule(
@@ -274,7 +272,7 @@ def _load(rng: random.Random) -> RegisterOptions:
     return RegisterOptions(
         concurrency=concurrency,
         rate=concurrency * rng.choice((6.0, 10.0, 10.0)),
-        live_keys=rng.choice((1, 2, 5, 10, 300)),  # of many, each is written rarely
+        live_keys=rng.choice((1, 2, 5, 10, 300)),  # with many keys, each is written rarely
         operations_per_key=rng.choice((50, 400)),
         read_share=rng.choice((0.2, 0.5, 0.8)),
         timeout_s=rng.choice((0.5, 1.0, 2.0)),
@@ -282,7 +280,7 @@ def _load(rng: random.Random) -> RegisterOptions:
 
 
 def _mixed(load: RegisterOptions, rng: random.Random) -> RegisterOptions:
-    """What there is beside reads and writes of one register: nothing of it in some trials, much in
+    """Operations beside reads and writes of one register: none of them in some trials, many in
     others."""
     return replace(
         load,
@@ -290,14 +288,14 @@ def _mixed(load: RegisterOptions, rng: random.Random) -> RegisterOptions:
         wrong_share=rng.choice((0.0, 0.05, 0.2)),
         wide_share=rng.choice((0.0, 0.02, 0.2)),
         several_share=rng.choice((0.0, 0.05, 0.3)),
-        most_in_request=rng.choice((2, 4, 40)),  # forty are an answer of several packets
+        most_in_request=rng.choice((2, 4, 40)),  # an answer with forty takes several packets
         retry_share=rng.choice((0.0, 0.3, 0.9)),
         repeat_share=rng.choice((0.0, 0.0, 0.02)),
     )
 
 
 def _conditions(rng: random.Random) -> Conditions:
-    """As Kafka has them in half of all trials."""
+    """Kafka's values in half of all trials."""
     usual = Conditions()
     if rng.random() < 0.5:
         return usual

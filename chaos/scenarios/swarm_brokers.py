@@ -1,10 +1,10 @@
-"""Whatever the seed comes up with, of brokers: any cluster, topics, settings and load; faults that
-are aimed at the leader, an in-sync or an eligible replica of the moment when they fire.
+"""The swarm of brokers: cluster, topics, settings, load and faults from a seed. Faults are aimed at
+the leader, an in-sync or an eligible replica at the moment when they fire.
 
-As in the swarm of quorums (`swarm_trial`), each seed first decides which kinds of faults there are
-at all. Windows overlap as they fall; some more are aimed at the state that another one brings
-about: while that lasts, sessions end and ISRs shrink, and the victim is the last replica in sync,
-or eligible. In a few seeds a broker is off for longer than its session, and nothing else happens.
+As in the swarm of quorums (`swarm.py`), each seed first decides which kinds of faults there are
+at all. Windows overlap as they fall; some more are aimed at the state that another fault brings
+about: while it lasts, sessions end and ISRs shrink, and the victim is the last replica in sync, or
+eligible. In a few seeds a broker is off for longer than its session, and nothing else happens.
 
 Only faults under which a correct cluster keeps its promises are drawn: without eligible leader
 replicas no broker's power fails, for that is what they are there for (`last-replica-standing`).
@@ -46,10 +46,10 @@ _VICTIMS: tuple[Victim, ...] = (
     EligibleBroker(),
     RandomBroker(),
 )
-_COMBINED_SHARE = 0.2  # of the seeds: brokers are the controllers
+_COMBINED_SHARE = 0.2  # the share of seeds in which brokers are the controllers
 _SHORTEST_S, _LONGEST_S = 25, 45
 _MOST_WINDOWS = 12
-# By which groups have members, logs begin later, and partitions move.
+# Chores by which groups have members, log starts move, and partitions move.
 _CHORES = (
     "asking-epochs",
     "committing-offsets",
@@ -57,13 +57,14 @@ _CHORES = (
     "joining-groups",
     "reshaping-topics",
 )
-# Bytes of records between two snapshots, and of what is kept; 0: as usual, so that there is none.
+# Bytes of records between two snapshots, and of retained ones; 0: the default, so that there is
+# none.
 _SNAPSHOTS = ((0, 0), (0, 0), (1_500, 6_000))
 _TAIL_S = 1.0  # of quiet, before all is healed
 # Sessions last 3 s, and a replica that does not fetch is in sync for 5 s, unless a seed says less.
 _AIMED_AFTER_S, _AIMED_SHARE, _AIMED_LEAST_S = (2.0, 8.0), 0.7, 3.0
-# A controller that does not fence a silent broker is accused once an election and a session could
-# have been over, 25 s; nothing else may happen meanwhile.
+# A controller that does not fence a silent broker is accused after the longest time of an election
+# and a session, 25 s; nothing else may happen meanwhile.
 _SILENT_SHARE, _SILENT_FROM_S, _SILENT_S = 0.05, (0.5, 1.5), 25.4
 
 
@@ -158,19 +159,19 @@ def every_fault() -> tuple[Fault, ...]:
     return tuple(menace.make(rng, 3) for menace in _MENACES.values())
 
 
-# --- what a seed makes of it ---
+# --- what a seed draws ---
 
 
 def _roles(rng: random.Random, asked: Mapping[str, str]) -> Mapping[str, str]:
-    """Some seeds have brokers that are the controllers as well, unless it was said how many
-    controllers there are."""
+    """Some seeds have brokers that are the controllers as well, unless the number of controllers
+    was requested."""
     is_combined = rng.random() < _COMBINED_SHARE and CONTROLLERS not in asked
     return {ROLES: COMBINED} if is_combined else {}
 
 
 def _settings(rng: random.Random, brokers: int, *, combined: bool) -> Mapping[str, str]:
-    """Dotted names are Kafka's; half of the seeds have its own values, but for quick sessions.
-    Where brokers are `combined` they are the controllers, however many the seed has."""
+    """Dotted names are Kafka's; half of the seeds have its own values, except for short sessions.
+    If brokers are `combined` they are the controllers, however many the seed has."""
     replication = rng.choice((2, 3, 3, min(4, brokers)))
     separate = rng.choice((1, 1, 3))
     controllers = brokers if combined else separate
@@ -206,7 +207,7 @@ def _conditions(rng: random.Random) -> Conditions:
 
 
 def _load(rng: random.Random) -> AppendOptions:
-    """Few records a second, of each of which something can be said."""
+    """Few records a second, so that something can be said about each."""
     return AppendOptions(
         topics=rng.choice((1, 2)),
         partitions=rng.choice((1, 1, 2, 3)),
@@ -223,7 +224,7 @@ def _load(rng: random.Random) -> AppendOptions:
 
 
 def _chores(rng: random.Random) -> tuple[str, ...]:
-    """What is done beside it; in half of the seeds nothing is."""
+    """The chores beside the load; none in half of the seeds."""
     return tuple(sorted(rng.sample(_CHORES, rng.choice((0, 0, 1, 2)))))
 
 
@@ -247,7 +248,7 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
 
 
 def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, SwarmSpec]:
-    """The kinds that this seed has."""
+    """The kinds of faults that this seed has."""
     left_out = {*(() if settings["elr"] == "on" else _POWER)}
     if settings.get(ROLES) == COMBINED:
         left_out |= _FROM_SOME  # all are both
@@ -260,7 +261,8 @@ def _windows(rng: random.Random, menace: SwarmSpec, last_s: float) -> Iterator[W
 
 
 def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
-    """In some of the seeds that are hurt for so long, one broker is off and that is all."""
+    """In some of the seeds with a fault phase this long, one broker is off and nothing else
+    happens."""
     is_silent, at_s = rng.random() < _SILENT_SHARE, rng.uniform(*_SILENT_FROM_S)
     if is_silent and at_s + _SILENT_S <= last_s:
         yield Window(at_s=round(at_s, 3), hold_s=_SILENT_S, fault=Kill(victim=_one(rng)))
@@ -269,7 +271,7 @@ def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
 def _aimed(
     rng: random.Random, menaces: Sequence[SwarmSpec], drawn: Sequence[Window], last_s: float
 ) -> Iterator[Window]:
-    """While another one lasts for long enough that an ISR has shrunk."""
+    """During another fault that lasts long enough for an ISR to shrink."""
     for window in drawn:
         at_s = window.at_s + rng.uniform(*_AIMED_AFTER_S)
         if window.hold_s >= _AIMED_LEAST_S and at_s < last_s and rng.random() < _AIMED_SHARE:

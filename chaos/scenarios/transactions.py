@@ -1,5 +1,5 @@
-"""The power of all brokers fails, and a partition holds transactions open that no client can end:
-those of which no coordinator knows any more, and those that theirs calls committed."""
+"""Scenarios of transactions: power failures with open and with committed transactions, and members
+of a group that transform records."""
 
 from dataclasses import replace
 
@@ -14,9 +14,13 @@ from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS, TWO_IN_S
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
+# The power of all brokers fails, and a partition holds transactions open that no client can end: no
+# coordinator knows them any more, or theirs reports them as committed.
+
+
 _TRANSACTIONS, _OTHERS = 4, 4
 
-# All send in transactions, and none of them ends by itself. A segment is full after a second.
+# All send in transactions, none of which ends by itself. A segment is full after a second.
 _OPEN = replace(
     PROMISED,
     producers=_TRANSACTIONS,
@@ -26,8 +30,8 @@ _OPEN = replace(
     configs={**PROMISED.configs, "segment.ms": "1000"},
 )
 
-# Each sends in one transaction for some five seconds, and commits it; four others go on, in another
-# partition.
+# Each sends in one transaction for about five seconds, and commits it; four others go on, in
+# another partition.
 _COMMITTED = replace(
     _OPEN,
     partitions=2,
@@ -72,7 +76,7 @@ def _sides(name: str, anomaly: str) -> tuple[Side, ...]:
     )
 
 
-# The segment with the first records is full meanwhile, and synced.
+# The segment with the first records is full by then, and synced.
 _WHILE_OPEN = _script(Acknowledged(40), Rest(seconds=4.0))
 
 HANGING_TRANSACTION = Scenario(
@@ -97,7 +101,7 @@ HANGING_TRANSACTION = Scenario(
     sides=_sides("unsynced", "hanging transaction"),
 )
 
-# By then their coordinators have noted that the partition was told.
+# By then the coordinators have recorded that the partition has its markers.
 _ONCE_COMMITTED = _script(TransactionsCommitted(_TRANSACTIONS))
 
 REMEMBERED_COMMIT = Scenario(
@@ -125,8 +129,8 @@ REMEMBERED_COMMIT = Scenario(
 )
 
 
-# Members of a group transform records in transactions while brokers are killed and members come,
-# go and fall silent.
+# Members of a group transform records in transactions while brokers are killed and members come, go
+# and fall silent.
 
 
 def _turn(number: int, fault: Fault) -> tuple[ScriptStep, ...]:
@@ -140,7 +144,7 @@ def _turn(number: int, fault: Fault) -> tuple[ScriptStep, ...]:
     )
 
 
-# By then members have joined; each of them falls silent, comes and goes meanwhile.
+# Members have joined by then; meanwhile each of them falls silent, comes and goes.
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),

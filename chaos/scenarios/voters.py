@@ -1,4 +1,4 @@
-"""A new quorum loses its power again and again while it writes its first records."""
+"""Scenarios of voters: new quorums, removed leaders, changes under faults, uninformed voters."""
 
 import random
 from collections.abc import Callable
@@ -28,6 +28,9 @@ from chaos.nemesis.victims import (
 )
 from chaos.scenario import Scenario, Takes
 from workloads.membership import MembershipOptions
+
+# A new quorum loses its power again and again while it writes its first records.
+
 
 _BOOTSTRAP_SLOT_S = 7.0
 _SOME, _LEADER, _ALL = (
@@ -75,10 +78,10 @@ BOOTSTRAP = Scenario(
 )
 
 
-# The leader is removed from the voters, and another leads; in both forms of a quorum.
+# The leader is removed from the voters, and another one leads; in both forms of a quorum.
 #
-# Where voters are listed (KIP-856) no node is without a vote for good: of a leader's node one
-# directory is removed, that by which it leads, while another one is a voter.
+# If voters are listed (KIP-856) no node is without a vote for good: the directory by which a node
+# leads is removed, while another directory of that node is a voter.
 
 
 _REMOVE_LEADER_SLOT_S = 10.0
@@ -165,7 +168,7 @@ _Begin = Callable[[float, float, Fault], Window]
 
 
 def _while_cut_off(rng: random.Random, window: _Begin) -> list[Window]:
-    """A leader that no voter hears any more is asked; what it writes is truncated later."""
+    """A leader that no voter hears any more is asked; its records are truncated later."""
     return [window(0.0, 4.0, _MEMBERSHIP_CHURN_CUT), window(rng.uniform(0.2, 1.2), 4.0, _ONE)]
 
 
@@ -175,7 +178,7 @@ def _while_elected(rng: random.Random, window: _Begin) -> list[Window]:
 
 
 def _two_at_once(rng: random.Random, window: _Begin) -> list[Window]:
-    """Two are asked for at the same time; soon afterwards the leader loses its power."""
+    """Two changes are requested at the same time; soon afterwards the leader loses its power."""
     return [window(0.0, 4.0, _TWO), window(rng.uniform(0.5, 3.0), 1.5, _POWER)]
 
 
@@ -276,7 +279,7 @@ CHANGING_VOTERS = Scenario(
 _UNINFORMED_VOTER_REMOVAL = RemoveVoter(victim=RandomFollower())
 _UNINFORMED_VOTER_CUT = NetworkPartition(
     victim=RandomFollower()
-)  # of three nodes, the voter that is left
+)  # of three nodes, the remaining voter
 _UNINFORMED_VOTER_DEATH = Kill(victim=ControllerLeader())
 _UNINFORMED_VOTER_SCRIPT = Script(
     steps=(
@@ -284,7 +287,7 @@ _UNINFORMED_VOTER_SCRIPT = Script(
         Begin(name="removed", fault=_UNINFORMED_VOTER_REMOVAL),
         Rest(seconds=1.0),
         Begin(name="cut", fault=_UNINFORMED_VOTER_CUT),
-        End(name="removed"),  # the leader and the voter that comes back are two of three
+        End(name="removed"),  # the leader and the returning voter are two of three
         Begin(name="dead", fault=_UNINFORMED_VOTER_DEATH),
         End(name="cut"),
         Rest(seconds=18.0),  # longer than an election may take

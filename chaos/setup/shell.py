@@ -1,4 +1,4 @@
-"""Commands of the set-up, with their output in one log that errors name."""
+"""Commands of the set-up with their output in one log, the harness's own directories, and needs."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-# Where the harness keeps its own files: per user, outside any run.
+# The directory of the harness's own files: per user, outside any run.
 
 
 def cache_dir() -> Path:

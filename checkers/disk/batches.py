@@ -1,4 +1,5 @@
-"""Record batches, magic 2 (KIP-98), found one after the other in a segment.
+"""Record batches, magic 2 (KIP-98), found one after the other in a segment; and tables made of
+columns.
 
 `scan` finds them all and leaves their headers in one array; no object is made for a batch unless a
 check needs it. `read_batches` walks through the few batches of a metadata log, `read_records`

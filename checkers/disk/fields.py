@@ -1,4 +1,5 @@
-"""Kafka's primitive fields, read off bytes: fixed integers, varints, compact strings, tags."""
+"""Kafka's primitive fields, read from bytes (fixed integers, varints, compact strings, tags), and
+compressed record blocks."""
 
 import base64
 import struct

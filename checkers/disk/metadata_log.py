@@ -1,4 +1,5 @@
-"""`__cluster_metadata-0`: its batches, its records, and the snapshot that replaces its head."""
+"""The metadata log on a disk, `__cluster_metadata-0`: its batches, its records, and its
+snapshots."""
 
 import re
 from collections.abc import Mapping

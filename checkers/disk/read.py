@@ -1,4 +1,4 @@
-"""Reads all disks of a run into tables."""
+"""Finds the log directories of nodes, and reads all disks of a run into tables."""
 
 import os
 import re
@@ -175,7 +175,7 @@ def _row(disk: _Disk) -> _Row:
     }
 
 
-# Finds the log directories of nodes below any directory, and the node that each belongs to.
+# Finds the log directories of nodes below any directory, and the node of each.
 #
 # A log directory has a `meta.properties`. A node may have several (log.dirs, metadata.log.dir),
 # each of which names the node; all of one cluster name the cluster.

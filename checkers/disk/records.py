@@ -293,7 +293,7 @@ METADATA = {
     29: "UnregisterController",
 }
 
-# The leading fields of the records that checks look into.
+# The leading fields of the records that checks use.
 _FIELDS: dict[str, tuple[tuple[str, Callable[[Fields], int | str | None]], ...]] = {
     "Config": (
         ("resource_type", Fields.int8),

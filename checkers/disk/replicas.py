@@ -15,7 +15,7 @@ from checkers.disk.metadata_log import METADATA_LOG
 from checkers.disk.segments import LogFiles, read_meta_properties, read_offsets, read_topic_id
 from checkers.history.tables import NO_DIRECTORY, REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
 
-# Deleted, future and stray ones have a suffix behind the number.
+# Deleted, future and stray ones have a suffix after the number.
 _PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")
 _INTERNAL = "__"  # the cluster's internal topics, with values that no client counts
 

@@ -1,4 +1,5 @@
-"""Reads the segments of a log one after the other, and finds where they contradict one another."""
+"""Reads the segments of a log one after the other, and finds contradictions between them; reads the
+small files of a log directory."""
 
 import json
 import re

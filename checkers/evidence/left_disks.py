@@ -16,7 +16,7 @@ from checkers.evidence.evidence import Evidence
 
 _STOPPED, _RUNS = "stopped", "runs"  # of RunInfo.endings: its last process was well to the end
 _NO_LOG = "no __cluster_metadata"  # a disk that was never used, or that was not collected
-# A batch that was being written when its process died, or when the disk was copied.
+# The last batch, not complete when its process died or the disk was copied.
 _HALF_A_BATCH = ("are no whole batch", " bytes")
 
 

@@ -64,7 +64,7 @@ class NodeEvent(NamedTuple):
         return fields_of(self.detail)
 
 
-# Fields without which a line is useless; a line that lacks one counts as missing.
+# Fields that a line of this event must have; a line that lacks one counts as missing.
 _REQUIRED = {
     "n.start": ("epoch", "log_end"),
     "q.state": ("state", "epoch"),

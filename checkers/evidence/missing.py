@@ -1,4 +1,4 @@
-"""What a run should have left and did not: files, lines, rows, processes, probes.
+"""What a run should have left and did not: files, lines, rows, processes, probes, nodes' answers.
 
 What should be there is known from elsewhere: from the plan of the run, from what the recorder, the
 clients and the harness counted themselves, from the numbers of trace lines, and from the inventory

@@ -38,7 +38,7 @@ _NEVER_NS = int(np.iinfo(np.int64).min)
 _USUAL_REPLICATION = 3
 _COMPACTED = ("__consumer_offsets", "__transaction_state")
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")  # a topic's own, and the brokers'
-# Configurations for the topic itself, if any were asked for.
+# Settings for the topic itself, by internal topic, if any were requested.
 _OWN_REPLICATION = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",

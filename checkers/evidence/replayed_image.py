@@ -1,4 +1,5 @@
-"""The image that metadata records make when they are replayed: one entry per thing that they name.
+"""The image that metadata records make when they are replayed: one entry per thing that they name;
+the images of snapshots.
 
 Two images are equal if they have the same entries, in whatever order their records came: those of a
 log one after the other, or those of a snapshot. A record counts only as far as `checkers.disk`

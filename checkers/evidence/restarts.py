@@ -1,5 +1,5 @@
-"""How each broker process ended before the next one registered: by the fault log and the metadata
-log.
+"""How each broker process ended before the next one registered, by the fault log and the metadata
+log; which followed a shutdown in good order; whether the log may have lost records.
 
 The two have different clocks, so they are matched by count: a node that was ended n times has
 registered n + 1 processes. If the counts differ (a process died before it registered, a node is
@@ -88,8 +88,8 @@ def started_brokers(evidence: Evidence) -> tuple[StartedBroker, ...]:
     return tuple(sorted(found, key=lambda one: one.began_ns))
 
 
-# The registrations that followed a shutdown in good order, so that a controller may take nothing
-# from their brokers.
+# The registrations that followed a shutdown in good order: a controller must not remove their
+# brokers from an ISR or ELR.
 #
 # A broker with traces says it itself: it traces the broker epoch in its disk's clean-shutdown file.
 # For one without traces, it is inferred: its last process was asked to stop and did so in time, and

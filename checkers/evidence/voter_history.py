@@ -1,4 +1,5 @@
-"""The sets of voters over the metadata log, by the control records on the disks.
+"""The sets of voters over the metadata log, by the control records on the disks, and as nodes trace
+them.
 
 A voter is a replica: a node with its disk. A set is in force from its record on, committed or not,
 and no longer once the record is truncated. So it is asked for at an offset of one log: the newest

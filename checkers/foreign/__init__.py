@@ -18,13 +18,36 @@ each:
       in JSON (`porcupine`)       "return": 5}
     our own events-*.jsonl.zst   {"type":"ok","i":9,"p":3,"v":42,"t":456,"e":null}
 
-`jepsen_store` finds the best of them in a directory of Jepsen's. Operations are read (r, get),
+`jepsen_file` finds the best of them in a directory of Jepsen's. Operations are read (r, get),
 write (w, put), delete, cas, append, and txn of reads and writes; on a log, send and poll (`logs`);
 on lists, txn of appends and reads (`list_append`); on sets, counters, mutexes and queues
 (`keyed_calls`). The model follows from which of them occur. The order of the lines is the order of
 events: times and indices are not read, except Porcupine's. Lines of the nemesis are skipped. An
 operation that ends as `info`, or never, may have happened. A process may be a name, or be called
 `client`.
+
+    history_file.py    makes a history of a file: unpacked, recognised, read, paired
+    source.py          the contents of a file, unpacked; what a file leaves open
+    detect.py          recognises the format of a file, and reads its operations
+    edn.py             reads EDN
+    fressian.py        reads Fressian
+    jepsen.py          `history.edn`
+    jepsen_file.py     `test.jepsen`, printed operations, Jepsen's directories
+    etcd_log.py        the log of older Jepsen tests
+    porcupine.py       JSON, Porcupine's and others
+    own_events.py      our own `events-*.jsonl.zst`
+    entries.py         one line of a history; pairs of lines
+    foreign_values.py  the values in a file, compared and shown
+    operations.py      the operations of a file in our words
+    keyed_calls.py     operations of objects other than registers, with their keys
+    build.py           turns pairs into `Calls`
+    logs.py            histories of logs with offsets
+    objects.py         judges sets, queues, counters and lists
+    sets.py            sets, counters and mutexes
+    queues.py          queues
+    list_append.py     transactions on lists
+    list_orders.py     anomalies of lists
+    judge.py           the verdict, with its witness
 
 Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 `UnreadableHistoryError` of one line, and never a history.

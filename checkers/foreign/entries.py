@@ -1,4 +1,4 @@
-"""One line of a history, whatever format it was written in."""
+"""One line of a history in any format, and pairs of invocation and completion."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

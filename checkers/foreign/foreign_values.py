@@ -1,4 +1,5 @@
-"""The values in a foreign file, whether EDN or JSON: how they are compared and shown."""
+"""The values in a foreign file, whether EDN or JSON: how they are compared and shown; errors of a
+file that is no history."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Makes a `ForeignHistory` of a file: unpacked, recognised, read, paired, understood."""
+"""Makes a `ForeignHistory` of a file: unpacked, recognised, read, paired, interpreted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

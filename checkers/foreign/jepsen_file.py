@@ -1,4 +1,5 @@
-"""Jepsen's `test.jepsen`: blocks of a test, of which the history is read.
+"""Jepsen's files: `test.jepsen` with its blocks, printed operations, and the directories of its
+store.
 
     "JEPSEN" | version, 4 bytes | where the index of blocks is, 8 bytes | blocks ...
 

@@ -1,4 +1,5 @@
-"""Histories of logs with offsets, as Jepsen's Kafka workload writes them.
+"""Histories of logs with offsets, as Jepsen's Kafka workload writes them, read and made into
+arrays.
 
     {:type :ok, :f :send, :value [[:send k [offset v]]]}       invoked as [[:send k v]]
     {:type :ok, :f :poll, :value [[:poll {k [[offset v] ...]}]]}    invoked as [[:poll]]

@@ -1,4 +1,4 @@
-"""Sets, queues, counters and lists, as they were read and as they are judged."""
+"""Judges a file with sets, queues, counters or lists."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

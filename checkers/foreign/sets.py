@@ -1,4 +1,5 @@
-"""Sets that only grow, read as a whole: `add` of an element, `read` of all.
+"""Judges sets that only grow, read as a whole: `add` of an element, `read` of all. Also counters
+and mutexes as `Calls`, and the results of all judges of objects.
 
     {:type :invoke, :f :add, :value 3, :process 0}
     {:type :ok, :f :read, :value #{1 3}, :process 1}
@@ -26,8 +27,7 @@ from checkers.foreign.keyed_calls import KeyedCall
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.verdict import Verdict
 
-# The results of the judges of single objects: nothing wrong, or a violation with its
-# operations.
+# The results of the judges of single objects: nothing wrong, or a violation with its operations.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

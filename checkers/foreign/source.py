@@ -1,4 +1,4 @@
-"""The contents of a file, unpacked if packed, or why there are none."""
+"""The contents of a file, unpacked if packed, or why it cannot be read; what a file leaves open."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,8 +9,7 @@ import pyarrow as pa
 from checkers.foreign.foreign_values import MalformedError, Value
 from checkers.log.allowances import Isolation
 
-# Policies that a file leaves open: the meaning of a failed compare-and-set and of a read of
-# nil.
+# Policies that a file leaves open: the meaning of a failed compare-and-set and of a read of nil.
 
 
 class CasFailures(Enum):
@@ -34,8 +33,8 @@ class Policies:
     isolation: Isolation = Isolation.KAFKA
 
 
-# Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory per
-# byte of text (measured), so 1.5 GiB at most, which is enough for a million operations.
+# Bytes of text: a small packed file may hold any amount. Reading takes about nine bytes of memory
+# per byte of text (measured), so 1.5 GiB at most, which is enough for a million operations.
 LARGEST_BYTES = 160 << 20
 
 _GZIP = b"\x1f\x8b"

@@ -1,5 +1,8 @@
-"""Operations on the data of a cluster, in contrast to those on its quorum: changes of the voters
-and descriptions of the quorum, which operators and clients of the workload `membership` ask for."""
+"""What clients and operators ask for: operations on the cluster's data, and the topics of clients.
+
+Operations on the quorum are not among them: changes of the voters and descriptions of the quorum,
+which operators and clients of the workload `membership` ask for.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +20,12 @@ def asked_by_clients(ops: pa.Table) -> pa.Table:
     return ops.filter(pc.invert(about))
 
 
-# The topics that clients ask for, and their shape: clients create them so, and the judge compares
-# the metadata log with it.
+# The topics that clients ask for, and their configuration: clients create them so, and the judge
+# compares the metadata log with it.
 #
-# A run's `load` (see `RunInfo`) has the shape of the topics that records are sent to. The topics of
-# chores, and those that are created only to be deleted again, have one partition each and no
-# configuration, except for the logs of `OWN_LOGS`.
+# A run's `load` (see `RunInfo`) has the topics that records are sent to. The topics of chores, and
+# those that are created only to be deleted again, have one partition each and no configuration,
+# except for the logs of `OWN_LOGS`.
 
 
 MIN_ISR = "min.insync.replicas"
@@ -38,7 +41,7 @@ _LOOKED_UP = {
     "segment.bytes": "1048576",
     "min.cleanable.dirty.ratio": "0.01",
 }
-# The logs that chores put records into, each in a topic of its own; the key is the name behind the
+# The logs that chores put records into, each in a topic of its own; the key is the name after the
 # prefix.
 OWN_LOGS: Mapping[str, Mapping[str, str]] = {
     "shortened": {},

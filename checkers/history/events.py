@@ -34,7 +34,7 @@ run has, and each is completed by what the answer says about its key:
 
 from enum import StrEnum
 
-# The beginnings of an operation's `error` that checks go by.
+# The beginnings of an operation's `error` that checks use.
 
 
 MALFORMED = "malformed: "  # the answer does not follow Kafka's protocol

@@ -1,4 +1,4 @@
-"""A run, as found in its directory: `run.json` and the sealed tables."""
+"""A run in its directory: `run.json` and the sealed tables; JSON files for people; promises."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def laid_out(content: object, *, sort_keys: bool = False) -> bytes:
 
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
-# A promise: a config that is set to null, or stands twice in a resource, is refused. Kafka's
+# A promise: a config that is set to null, or occurs twice in a resource, is refused. Kafka's
 # brokers refuse it before they forward a request (ConfigAdminManager.preprocess); its controllers,
 # asked directly, take null as a deletion, and the last of several values.
 STRICT_CONFIGS = "strict-configs"

@@ -1,5 +1,5 @@
-"""The reader of the nodes' trace lines (`node.server.output` writes them; a test compares the
-two)."""
+"""Readers of node output: our node's trace lines (`node.server.output` writes them; a test compares
+the two), and lines of Apache Kafka's log."""
 
 import json
 import re
@@ -161,7 +161,7 @@ _NO_FIELDS = (None,) * (len(_COLUMNS) - _FIRST_FIELD)
 _STANDING = ("node", "dir", "inc", "seq", "mono", "ev")  # of a line, as the first columns have it
 _HEAD = ("ev", "node", "dir", "inc", "seq", "mono", "wall")  # how every line begins
 _GRANTED = "granted"
-# For each event, the columns of those of its fields that have one.
+# For each event, the columns of its fields.
 _PLACES: dict[str, dict[str, int]] = {
     event: {
         name: position

@@ -66,7 +66,7 @@ def addresses(group: Ints | Codes, number: Ints, groups: int) -> Addresses | Non
     return Addresses(low=low, begins=np.concatenate([[0], np.cumsum(sizes)]))
 
 
-# Operations that ran under a subscription that moves partitions unrecorded.
+# Operations under a subscription that moves partitions unrecorded.
 #
 # A group may give a partition to another consumer and back between two polls. If the history
 # records it, the consumer's order is binding in between; if not, its positions are unknown until it

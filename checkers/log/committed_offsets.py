@@ -1,4 +1,5 @@
-"""Does a group keep the offsets that were committed, and no others?"""
+"""Committed offsets and deleted records: does a group keep the offsets that were committed, and no
+others? Are the records that clients deleted gone, and no others?"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -162,7 +163,7 @@ def _forgotten(commit: _Operation, row: _Operation) -> Violation:
     )
 
 
-# Are the records deleted that were to be, and no others?
+# Deleted records: are those gone that clients deleted, and no others?
 
 
 START = "log-start"

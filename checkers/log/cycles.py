@@ -1,4 +1,5 @@
-"""Cycles of dependencies, with Adya's names and, over real time, Elle's.
+"""Cycles of dependencies, with Adya's names and, over real time, Elle's; strongly connected
+components.
 
     G0         ww only: what two operations sent is in two orders
     G1b        what was polled ends within what an operation sent to that key

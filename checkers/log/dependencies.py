@@ -1,5 +1,5 @@
-"""Which operation depends on which, as Adya defines it (Generalized Isolation Level Definitions,
-2000).
+"""The version order of a log, and which operation depends on which, as Adya defines it (Generalized
+Isolation Level Definitions, 2000).
 
     ww  one sent a record, the other the next one of that key (by offset)
     wr  one sent a record that the other polled

@@ -1,4 +1,5 @@
-"""What the kernels found in a run, once for all checks, and which of it accuses."""
+"""What the kernels found in a run, once for all checks; which of it accuses; the fate of every
+record."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

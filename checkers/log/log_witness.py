@@ -1,4 +1,5 @@
-"""Operations and faults as rows of a witness."""
+"""The witness of an anomaly: operations and faults as rows, and a sentence on each case or
+cycle."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Does a look-up by time find the existing records?"""
+"""Do look-ups by time find the existing records, and do read-committed consumers pass ended
+transactions?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult
 
-# Do read-committed consumers still wait for a transaction that was ended?
+# Ended transactions: do read-committed consumers still wait for one?
 
 
 INIT, END, SEND = "init-transactions", "committed-end", "send"

@@ -15,8 +15,8 @@ from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import EVERY_KEY, Acks, LogArrays
 from checkers.log.dependencies import UNKNOWN, VersionOrder
 
-# A record that was in the log when a send began has a lower offset, whichever client sent it.
-# Ours, not Jepsen's.
+# A record that was in the log when a send began has a lower offset, whichever client sent it. Ours,
+# not Jepsen's.
 
 
 _NEVER = np.iinfo(np.int64).max

@@ -1,4 +1,5 @@
-"""Runs all kernels over one history."""
+"""Runs all kernels over one history, with the simpler kernels: losses, conflicts of offsets,
+reads."""
 
 from collections.abc import Iterator
 

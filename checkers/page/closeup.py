@@ -1,4 +1,5 @@
-"""The moments around a witness, drawn: the operations on its keys under the roles of the nodes."""
+"""A witness on the page: its events in a table, and the moments around it drawn, with the
+operations on its keys under the roles of the nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from checkers.page.svg import LEFT, TimeScale, drawing, rectangle, text, vertica
 from checkers.page.timeline import LANE_HEIGHT, bands, hatching, lane_mark
 from checkers.verdict import CheckResult, EventValue
 
-# The witness of a violation: at most 20 events that show it, in a table.
+# The table of a witness: at most 20 events that show the violation.
 
 
 _KNOWN = ("what", "t_ns", "t1_ns", "node", "process", "key")

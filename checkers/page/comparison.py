@@ -1,4 +1,5 @@
-"""The sides of one scenario, beside each other: what each promised, and what was seen."""
+"""The sides of one scenario beside each other, one side on two targets, and many scenarios on one
+page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -320,7 +321,7 @@ def _runs(side: ComparedSide) -> Markup:
     return table(columns, rows)
 
 
-# Many scenarios on one page: each with its sides, what was expected of them, and what was seen.
+# Many scenarios on one page: each with its sides, their expectations, and their results.
 
 
 _COLUMNS = (

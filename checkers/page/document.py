@@ -1,4 +1,5 @@
-"""The frame of every page: a document that needs no script and loads nothing."""
+"""The frame of every page, which needs no script and loads nothing; HTML by construction; the
+styles."""
 
 import html
 import re

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import FaultWindow
 
-# The roles of nodes without traces, by answers to the harness' probes (`PROBES`).
+# The roles of nodes without traces, by answers to the harness's probes (`PROBES`).
 
 
 _NOBODY = -1

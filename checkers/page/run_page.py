@@ -1,4 +1,4 @@
-"""The page put together, the most important thing first."""
+"""The page of a run, the most important first: verdict, limits, log lines, what was not judged."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

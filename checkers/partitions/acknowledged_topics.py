@@ -1,4 +1,5 @@
-"""Acknowledged topics are in the committed metadata log: M6."""
+"""Acknowledged topics are in the committed metadata log (M6); broker epochs and producer ids (M3,
+M5)."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

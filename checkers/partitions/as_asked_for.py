@@ -1,7 +1,7 @@
-"""Does the metadata log hold what was asked for, and nothing else: topics, configurations,
-features?
+"""Does the cluster have what was requested, and nothing else: topics, configurations, features?
 
-What was asked for is in the plan and in requests of clients and operators (`evidence.promised`).
+By the metadata log, and by brokers' answers about topics. The plan and the requests of clients and
+operators say what was requested (`evidence.promised`).
 """
 
 from bisect import bisect_left
@@ -39,8 +39,8 @@ _ALGORITHM = "replay of the committed metadata log against the plan and clients'
 _RESTS_ON = (Kind.METADATA_LOGS, Kind.OPERATIONS)
 _METRICS = 16  # a resource type
 _CLUSTER = (BROKER, "", MIN_ISR)
-# The configurations that brokers ask for in internal topics; None: those that the broker was set
-# to.
+# The configurations that brokers request for internal topics; None: the value that the broker is
+# configured with.
 _OF_INTERNAL_TOPICS: Mapping[str, str | None] = {
     "cleanup.policy": None,
     "compression.type": None,
@@ -318,7 +318,7 @@ def _unasked_level(one: Setting) -> Violation:
     return Violation(text, [{"what": one.of[2], "value": one.value, "offset": one.offset}])
 
 
-# Do brokers know the existing topics, and no others?
+# Brokers know the existing topics, and no others.
 
 
 DESCRIBE = "describe-topic"

@@ -1,4 +1,5 @@
-"""Replicas on disks can be read, and the checkpoints beside them agree with them: any target."""
+"""Replicas on disks can be read and agree with their checkpoints; what a clean stop leaves. Any
+target."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -201,8 +202,8 @@ def _few(row: ReplicaRow) -> dict[str, EventValue]:
     return {name: row[name] for name in names}
 
 
-# What a broker leaves when it stops in good order: high watermarks not below those it knew, and
-# the clean-shutdown file.
+# What a broker leaves when it stops in good order: high watermarks not below those it knew, and the
+# clean-shutdown file.
 
 
 _NEED = f"{NEED}, and what clients sent"

@@ -1,4 +1,5 @@
-"""Replicas that join an ISR, and the proof that they are caught up: P4 and P5."""
+"""Replicas and the ISR: joining it (P4, P5), the ISR that leaders use and truncations of followers
+(P6, P16), and clean shutdowns (E6)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -252,8 +253,7 @@ def joined_with_all(evidence: Evidence) -> CheckResult:
     )
 
 
-# Brokers that leave a clean-shutdown file, and brokers that name one when they return (b.life):
-# E6.
+# Brokers that leave a clean-shutdown file, and brokers that name one when they return (b.life): E6.
 
 
 _NONE = -1  # the last life left no clean-shutdown file

@@ -1,5 +1,8 @@
-"""Partitions without a leader, in the committed metadata log: an eligible broker is elected, and
-the last leader is remembered."""
+"""Elections, returning brokers and reassignments, in the committed metadata log.
+
+A partition without a leader gets an eligible broker, and its last leader is remembered; brokers
+that may have lost records (E5, E6); reassignments; what nodes replay (M1).
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -19,7 +22,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _ALGORITHM = "replay of the committed metadata log"
 # In log order: batches of other events may come between the one that makes a broker eligible and
-# the election, if a controller writes the two apart.
+# the election, if these are two writes of the controller.
 _BATCHES = 3
 
 
@@ -226,8 +229,7 @@ def _dropped(batch: MetadataBatch, node: int) -> bool:
     return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)
 
 
-# Reassignments in the committed metadata log: that they complete only when they may, and that they
-# do.
+# Reassignments in the committed metadata log complete, and only when they may.
 
 
 _UNIT = "reassignments that completed"

@@ -1,4 +1,4 @@
-"""High watermarks, as their leaders trace their moves: P7, P8 and P12."""
+"""High watermarks, as their leaders trace their moves: P7, P8, P12 and P18."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -174,7 +174,7 @@ def high_watermark_rises(evidence: Evidence) -> CheckResult:
     )
 
 
-# P18, for high watermarks: a broker that has left holds up none.
+# P18, for high watermarks: a broker that has left does not hold them up.
 
 
 @check(

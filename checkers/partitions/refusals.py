@@ -1,4 +1,5 @@
-"""Refusals of partition leaders, against the metadata log: each is true when it is sent."""
+"""Answers of partition leaders: refusals are true by the metadata log when they are sent; no record
+is shown that too few replicas have (P8)."""
 
 from dataclasses import dataclass, replace
 
@@ -109,7 +110,7 @@ def _hurt(evidence: Evidence, refused: Refused) -> NDArray[np.bool_]:
     return hurt
 
 
-# No record is shown to clients that too few replicas have: P8, as clients see it.
+# P8, as clients see it: no record is shown to clients that too few replicas have.
 
 
 _ISR_HISTORY = (

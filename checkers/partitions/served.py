@@ -1,4 +1,5 @@
-"""Answers to clients, against the brokers' disks: P10, P13, and P18 for acknowledged records."""
+"""Answers to clients, against the brokers' disks: P10, P13, P17, and P18 for acknowledged
+records."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -177,7 +178,7 @@ def _absent(span: dict[str, Any], row: ReplicaRow, what: str, keepers: _Keepers)
     )
 
 
-# No record is acknowledged to acks=all by too small an ISR: P17.
+# P17: no record is acknowledged to acks=all by too small an ISR.
 
 
 _MIN_ISR_HISTORY = f"{NEED}, the metadata log, and what clients sent"

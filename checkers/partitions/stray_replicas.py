@@ -1,4 +1,4 @@
-"""Replicas on the disks of brokers that have replayed that they no longer have them."""
+"""P18: replicas that were taken from a broker are off its disk; a running broker is not fenced."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _stray(row: ReplicaRow, change: Change) -> Violation:
     return Violation(text, [shown(change, "committed"), at])
 
 
-# P18, for brokers that go on: none is fenced, though their controller was paused.
+# P18, for running brokers: none is fenced because their controller was paused.
 
 
 _SECOND = 1_000_000_000

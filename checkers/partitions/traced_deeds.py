@@ -109,7 +109,7 @@ def _of_lines(evidence: Evidence) -> CountedDeeds:
     return CountedDeeds(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
 
 
-# --- what clients were told ---
+# --- answers to clients ---
 
 
 def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
@@ -174,7 +174,7 @@ def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
     return Violation(text, [{"what": "an answer", "t_ns": at, **fields}])
 
 
-# --- what is committed of leaders and of the ISR ---
+# --- committed leaders and ISRs ---
 
 
 def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
@@ -261,7 +261,7 @@ def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> C
     return CountedDeeds(looked_at, violations)
 
 
-# --- what disks hold ---
+# --- contents of disks ---
 
 
 def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
@@ -283,7 +283,7 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
     return CountedDeeds(looked_at, violations)
 
 
-# --- what is committed of brokers ---
+# --- committed registrations of brokers ---
 
 
 def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:

@@ -1,4 +1,5 @@
-"""What brokers' traces say about replicas, and the metadata log of the same partitions.
+"""What brokers' traces say about replicas, and the metadata log of the same partitions; untraced
+truncations.
 
 Each line of p.hwm is a move of a high watermark, with what its leader knew then: the ISR that it
 used as committed, the maximal one (p.isr), and the ends of the others' logs.
@@ -176,7 +177,7 @@ def ids_by_name(found: Timeline) -> Mapping[str, PartitionId]:
     return {key: next(iter(ids)) for key, ids in by_key.items() if len(ids) == 1}
 
 
-# Truncations that followers do not trace: they show by records that they had, and have no more.
+# Truncations that followers do not trace: records that they had are gone.
 
 
 class CountedDeeds(NamedTuple):

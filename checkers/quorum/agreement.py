@@ -1,4 +1,5 @@
-"""All nodes are of one cluster, and have the same metadata log: Q20 and M1."""
+"""One cluster with one metadata log (Q20, M1); a quorum without traces (Q1, Q7, Q11); clients'
+requests unseat no leader."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

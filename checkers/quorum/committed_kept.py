@@ -115,7 +115,7 @@ def _lacks(had: _Had, end: int) -> Violation:
     return Violation(text, had.shown)
 
 
-# --- what leaders told ---
+# --- by the answers of leaders ---
 
 
 def _told(evidence: Evidence, committed: int) -> Iterator[_Had]:
@@ -148,7 +148,7 @@ def _may_be_unsynced(evidence: Evidence, leader: int) -> bool:
     return Kind.TRACES not in evidence.info.gives and may_have_lost(evidence, leader)
 
 
-# --- what could not be committed without a voter ---
+# --- by commits that needed the voter ---
 
 
 def _needed(evidence: Evidence) -> Iterator[_Had]:
@@ -225,7 +225,7 @@ def _last_of_each_epoch(written: pa.Table) -> Iterator[dict[str, int]]:
         yield written.slice(int(rows[offset[rows].argmax()]), 1).to_pylist()[0]
 
 
-# --- what its own snapshots stand for ---
+# --- by its own snapshots ---
 
 
 def _snapshots(evidence: Evidence) -> Iterator[_Had]:
@@ -239,7 +239,7 @@ def _snapshots(evidence: Evidence) -> Iterator[_Had]:
             yield _Had(node=row["node"], end=row["end_max"], why=why, shown=[shown])
 
 
-# --- what comes to all in calm ---
+# --- by time in which nothing hindered it ---
 
 
 def _calm(evidence: Evidence, committed: int) -> Iterator[_Had]:

@@ -1,4 +1,5 @@
-"""The controller on top of the quorum: M2 and M4; and reads are committed."""
+"""Controllers on top of the quorum: M2, M4, committed reads; a healthy leader is left alone
+(Q23)."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -1,4 +1,5 @@
-"""A log on a disk has no holes: neither the metadata log nor those of partitions."""
+"""Logs on disks have no holes, of metadata or partitions; nodes' disks are their own, are there,
+and can be read."""
 
 import re
 from collections.abc import Iterator

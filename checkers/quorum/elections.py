@@ -1,4 +1,4 @@
-"""Epochs and their leaders: Q1, Q2 and Q17."""
+"""Epochs, their leaders and the votes: Q1, Q2, Q3, Q4 and Q17."""
 
 import json
 from collections import Counter

@@ -43,7 +43,7 @@ from checkers.verdict import CheckResult
 
 UNLIMITED = sys.maxsize  # an offset
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
-# the events that durability is judged by
+# The events by which durability is judged.
 _DURABLE = ("n.start", "q.state", "q.fsync", "q.truncate", "q.loaded")
 _APPEND = "q.append"
 

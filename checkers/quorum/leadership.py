@@ -20,7 +20,7 @@ from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
 from checkers.verdict import CheckResult, counted
 
-# The leader, each process' role and the possible voters at a moment: from the nodes' traces.
+# The leader, each process's role and the possible voters at a moment: from the nodes' traces.
 #
 # Times are those of the machine's one monotonic clock.
 

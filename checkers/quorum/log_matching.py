@@ -1,4 +1,4 @@
-"""Logs agree where they must: Q5, Q11 and Q12."""
+"""Logs agree where they must (Q5, Q11, Q12), followers follow, and epochs begin with a leader."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -321,8 +321,7 @@ def _missing(election: Election, ledger: Ints) -> int | None:
     return None
 
 
-# An epoch that has records had a leader: its first record in any log is the leader's
-# LeaderChange.
+# An epoch that has records had a leader: its first record in any log is the leader's LeaderChange.
 
 
 @check(

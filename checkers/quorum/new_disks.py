@@ -1,4 +1,5 @@
-"""A disk that replaces a lost one is another replica: V8, for elections. (For commits: V6.)"""
+"""Disks and majorities: a new disk is another replica (V8, for elections; for commits: V6), and
+committed records were durable on a majority (Q9)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,5 @@
-"""A leader that answers a read still leads: a majority confirmed it since the read arrived."""
+"""A leader that answers a read still leads, confirmed by a majority since the read arrived; a
+leader does not deny that it leads."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -347,8 +347,7 @@ def _disagree(one: StoredSnapshot, other: StoredSnapshot) -> Iterator[Violation]
         yield Violation(f"{text}differ in {found[0]}", shown)
 
 
-# Snapshots on disks have the levels of features: a node that begins with one has no other
-# source.
+# Snapshots on disks have the levels of features: a node that begins with one has no other source.
 
 
 _LEVEL, _METADATA = "FeatureLevel", "metadata.version"

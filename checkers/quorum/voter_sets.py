@@ -1,4 +1,5 @@
-"""Sets of voters on disks, and operators' requests to change them: V1, V5 and V7."""
+"""Sets of voters on disks, and requests to change them: V1, V5 and V7; leaders' answers about
+voters."""
 
 import json
 from bisect import bisect_right

@@ -222,7 +222,7 @@ def _words(voters: VoterSet) -> str:
     return " ".join(f"{key.node}:{key.directory}" for key in sorted(voters.keys))
 
 
-# Once no majority of the voters' disks is left, the quorum stops rather than forgets (KIP-856).
+# Once a majority of the voters' disks is lost, the quorum stops rather than forgets (KIP-856).
 
 
 # What a leader may acknowledge only when a majority has it.

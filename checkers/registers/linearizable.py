@@ -5,7 +5,7 @@ the violation), an `info` write or delete may take effect at any time after its 
 never; a read that did not succeed says nothing. A delete is a write of nothing.
 
 Keys on which every value was written once are swept (`linearizability.zones`), the others searched
-(`repeated_values`).
+(`register_anomalies`).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""The committed log of registers on the clients' time line: which state held when?
+"""The committed log of registers on the clients' time line: which state held when, and which delete
+each deletion belongs to.
 
 It is known when the operation that asked for a record began, and when it was answered. Later
 records were appended later, so each record was written no earlier than the start of any operation
@@ -216,11 +217,11 @@ def deletions(times: LogTimes) -> Iterator[tuple[str, Sequence[int]]]:
     yield from found.items()
 
 
-# Which delete does each deletion in the committed log belong to, though it has no value?
+# The delete that each deletion in the committed log belongs to, though it has no value.
 #
 # An acknowledged delete has a record of its own in the log, or found the register without a value,
 # which need leave no record (ConfigurationControlManager writes what changes a value). A record
-# belongs to one delete that was asked for. Both are judged by when a record can have been written
+# belongs to one requested delete. Both are judged by when a record can have been written
 # (`log_times`): the records that a delete may belong to are consecutive, and so are those times, so
 # the greedy choice, giving each record to the delete with the earliest deadline, leaves as few
 # unmatched as possible (Glover, 1967). That all records and all acknowledged deletes can be matched

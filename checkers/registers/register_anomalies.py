@@ -1,4 +1,5 @@
-"""The anomalies in a history of registers, by kind; and one case in a few rows."""
+"""The anomalies in a history of registers, by kind, each in a few rows; the operations as arrays;
+keys that are searched."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

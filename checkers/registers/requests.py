@@ -1,4 +1,5 @@
-"""A request is done once, and completely or not at all: by the committed log."""
+"""Requests and records: a request is done once, and completely or not at all; every record on the
+disks was requested."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from checkers.registers.log_times import LogTimes, deletes_of, log_times, unaske
 from checkers.registers.stored_values import CLIENT_METRICS, StoredRecord, Written, stored_records
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
 
-# Every record on the disks was asked for by an operation of the history.
+# Every record on the disks was requested by an operation of the history.
 
 
 CHECK = "records-explained"

@@ -18,7 +18,7 @@ from checkers.evidence.metadata_logs import SnapshotId, StoredBatch
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 
-# When the values of registers were asked for, by the operations that may have happened.
+# When the values of registers were requested, by the operations that may have happened.
 
 
 NEVER = (1 << 63) - 1  # after every event

@@ -104,7 +104,7 @@ def _is_of_all(params: Mapping[str, str]) -> bool:
     return params.get("victim") == "all"
 
 
-# --- what was sent to partitions ---
+# --- sends to partitions ---
 
 
 def _of_partitions(evidence: Evidence) -> Iterator[_Waits]:
@@ -223,7 +223,7 @@ def _reign(node: int, times: Ints, marks: Ints, later: Sequence[int], evidence: 
     return _Reign(leader=node, times=times, marks=marks, until=min([ended, *later]))
 
 
-# --- what was written to registers ---
+# --- writes to registers ---
 
 
 def _of_registers(evidence: Evidence) -> Iterator[_Waits]:

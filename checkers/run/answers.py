@@ -122,7 +122,7 @@ def _is_of(row: Mapping[str, EventValue], operation: Mapping[str, EventValue]) -
     return same and t0 <= t <= t1
 
 
-# Of a target that does not promise `STRICT_CONFIGS`.
+# Tolerated for a target that does not promise `STRICT_CONFIGS`.
 _TOLERATED = tuple(
     f"{begins}{what}"
     for begins in (ACCEPTED, UNANSWERED)

@@ -1,4 +1,5 @@
-"""Two programs in one quorum, and neither complains about the other's records or answers.
+"""Nodes run until they are stopped; and of two programs in one quorum, neither complains about the
+other's records or answers.
 
 Each follower has to replay what a leader writes. One that cannot may go on as a replica: no log
 differs then, and no acknowledged write is lost until it should lead. Its complaints are in its own
@@ -21,11 +22,10 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, EventValue, counted
 
-# Nodes run until they are ended: a process that ends by itself is accused, whatever follows; so is
-# one that was asked to stop, and failed.
+# Processes that end by themselves, or fail when asked to stop: they are accused, whatever follows.
 #
-# The cure of a later fault may have started another one in its place, and the quorum may have done
-# without it: neither excuses it.
+# The cure of a later fault may have started another process in its place, and the quorum may have
+# done without it: neither excuses it.
 
 
 SECOND = 1_000_000_000

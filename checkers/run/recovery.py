@@ -1,4 +1,5 @@
-"""Does a healed cluster go on? If not, is a node to blame, or the machine?"""
+"""Recovery and speed: a healed cluster goes on, else a node or the machine is to blame; changes of
+voters end (V11); in calm, operations are quick."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,10 +21,10 @@ from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import SECOND, bounds_of
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
 
-# The figures of a machine that had time for its nodes, in the seconds in which nothing came about.
-# A node's shortest time-out is its election's, of a second: if the harness' own timer was later
-# than that, a node's may have been, and elections can fail for ever. On a well-used machine some
-# process waits for a core most of the time; it is starved only if hardly a moment is left.
+# The bounds of a machine that had time for its nodes, in the seconds without progress. A node's
+# shortest time-out is its election's, of a second: if the harness's own timer was later than that,
+# a node's may have been, and elections can fail for ever. On a well-used machine some process waits
+# for a core most of the time; it is starved only if hardly a moment is left.
 STARVED = {
     "longest_late_ms": 1000.0,
     "late_share": 0.1,
@@ -109,7 +110,7 @@ def _said_last(info: RunInfo) -> Iterator[Mapping[str, EventValue]]:
             yield {"what": f"node {node} said last: {line}", "node": int(node)}
 
 
-# Changes of the voters come to an end, and the quorum goes on after them: V11.
+# Changes of the voters end, and the quorum goes on after them: V11.
 
 
 _VOTERS_AFTER = "voters_after"  # the suffix of a fact that only changes of voters have

@@ -31,12 +31,12 @@ from checkers.run.silence import SECOND, main_ends
 from checkers.verdict import CheckResult, EventValue, counted
 
 ENOUGH = 5  # that are invoked while nothing succeeds
-# A node that serves on without a break has answered by then, also if a slow follower has to leave
+# A node that serves on without a break has answered by then, even if a slow follower has to leave
 # the ISR.
 UNHURT_S, UNHURT_REAL_S = 3.0, 10.0
 CHECK_QUORUM = 1.5  # fetch time-outs
 ELECTIONS = 4  # election time-outs, once the leader of the quorum was missed
-# Until others have heard of the leader and the ISR, and clients look for them.
+# Until others know the leader and the ISR, and clients have found them.
 KNOWN_S, KNOWN_REAL_S = 3.0, 12.0
 SETTLES_S, SETTLES_REAL_S = 3.0, 30.0  # after the previous fault
 _QUICK_SESSION_S, _SESSION_S = 3.0, 9.0

@@ -10,7 +10,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, Verdict, counted
 
-# What a scenario may have to show.
+# What a scenario may require.
 EACH_SIDE_LEADS, EACH_SIDE_CREATES = "each-side-leads", "each-side-creates-topics"
 OF_SIDES = (EACH_SIDE_LEADS, EACH_SIDE_CREATES)
 _OURS, _KAFKA = "our node", "Apache Kafka"

@@ -192,8 +192,8 @@ def _between(times: Ints, begin_ns: int, end_ns: int) -> int:
     return int(np.count_nonzero((times >= begin_ns) & (times < end_ns)))
 
 
-# Did clients do what they were to do, and did each kind of it succeed before and after the faults?
-# What is never requested cannot go wrong.
+# Whether clients did what they were to do, and each kind of it succeeded before and after the
+# faults: what is never requested cannot go wrong.
 
 
 ENOUGH = 10

@@ -1,4 +1,5 @@
-"""P18, for silent brokers: the fault log, times of calm, and registrations in the metadata log."""
+"""P18, for silent and for fenced brokers: the fault log, times of calm, registrations in the
+metadata log, and the brokers' traces."""
 
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ from checkers.verdict import CheckResult, EventValue
 # P18, for fenced brokers: by the brokers' own traces of their lives (b.life), in times of calm.
 
 
-# Beyond an election: a broker asks again, replays what it missed, and sends some heartbeats.
+# More than an election: a broker asks again, replays what it missed, and sends some heartbeats.
 _LET_IN_S = 8.0
 _UNREGISTERED = -1
 _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")

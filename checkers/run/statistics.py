@@ -1,4 +1,5 @@
-"""The numbers beside a verdict: how much was done, how fast, and for how long nothing was."""
+"""The numbers beside a verdict (how much was done, how fast, and the longest gaps), and failures of
+the harness's own parts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +13,7 @@ from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import Run
 from checkers.verdict import EventValue
 
-# Parts of the harness may die in a run: no node is accused of the effects.
+# Failures of the harness's own parts in a run: no node is accused of their effects.
 
 
 _TIMES = ("t_ns", "t1_ns")

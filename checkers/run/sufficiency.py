@@ -1,4 +1,5 @@
-"""Was there enough to judge? Otherwise a run in which nothing happened would be valid."""
+"""Was there enough to judge? Otherwise a run in which nothing happened would be valid. And is all
+planned evidence there?"""
 
 from collections.abc import Sequence
 
@@ -21,8 +22,8 @@ ENOUGH_SUCCESSES = 50
 ENOUGH_SHARE = 0.1  # of what was tried
 ENOUGH_OF_A_KIND = 10
 _LEAST_HELD_NS = 100_000
-# Done a few times only, so that there is something to send to and poll.
-# a write of nothing: there are enough of them if there are enough writes
+# Done a few times only, so that there is something to send to and poll. A delete is a write of
+# nothing: there are enough of them if there are enough writes.
 NOW_AND_THEN = ("delete",)
 SETTING_UP = (
     "assign",
@@ -297,7 +298,7 @@ def _where(table: pa.Table, **equal: EventValue) -> pa.Table:
     return table
 
 
-# Is everything there that the run was planned to leave?
+# Is all evidence there that the run was planned to leave?
 
 
 _NAMED = 3

@@ -1,4 +1,5 @@
-"""The coordinator of a group: any broker is asked for it, another one after an error."""
+"""Chores of groups: one commits offsets of a group, one has members that join and leave; and the
+search for a group's coordinator."""
 
 import asyncio
 from collections.abc import Callable
@@ -44,6 +45,8 @@ from workloads.wire.group_members import (
 )
 from workloads.wire.header import Api
 
+# The coordinator of a group: any broker is asked for it, another one after an error.
+
 
 class GroupCoordinator:
     """The view of one client. `node` is None until a broker has answered."""
@@ -80,7 +83,7 @@ class GroupCoordinator:
 
 # Commits offsets of a group without members, and asks after each for the committed one.
 #
-# The offset grows by one each time: an answer with a smaller one than was last acknowledged shows
+# The offset grows by one each time: a smaller one than was last acknowledged in an answer shows
 # that the group forgot a commit.
 
 
@@ -183,8 +186,8 @@ class CommittingOffsets:
 #
 # One stays as long as it may, and commits; one joins and leaves again and again. One is careless:
 # in turn it is silent for longer than a session, and ignores a rebalance; then it is no member any
-# more, and joins again. So generations follow one another, and a member meets each of the errors
-# that it may meet, for its reason.
+# more, and joins again. So generations follow one another, and a member meets each possible error
+# for its proper reason.
 
 
 _OF_OTHERS = (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)

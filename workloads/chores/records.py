@@ -1,6 +1,7 @@
-"""The log of a chore: a topic with one partition, to which no other client sends.
+"""Chores with records in a log of their own: one deletes records, one looks up offsets by time.
 
-What is put there is recorded without its value: it is never read.
+Such a log is a topic with one partition, to which no other client sends. Its records are recorded
+without their values: they are never read.
 """
 
 import asyncio
@@ -120,7 +121,7 @@ class OwnLog:
         return outcome is EventType.OK
 
 
-# Deletes the first records of its own log (KIP-107), and asks at the end where that begins.
+# Deletes the first records of its own log (KIP-107), and asks for the log start at the end.
 
 
 _PAUSE_S = 0.05
@@ -179,8 +180,8 @@ class DeletingRecords:
 # Puts records with keys into its own log, and looks up the first offset with a timestamp after
 # 1970, as a consumer does that starts from a time (ListOffsets by timestamp).
 #
-# Brokers set the timestamps, so every record is younger. A few keys are written again and again:
-# where the broker's default policy is to compact logs, old segments soon have no record left.
+# Brokers set the timestamps, so every record is younger. A few keys are written again and again: if
+# the broker's default policy is to compact logs, old segments soon have no record left.
 
 
 _KEYS = 3

@@ -1,16 +1,12 @@
-"""Members of one group transform what the load sends, each record once: consume, transform, produce
-(KIP-98, KIP-447).
+"""Members of one group transform the load's records, each once, in transactions (KIP-98, KIP-447).
 
-Each member reads the logs of its share, from what the group has committed. What it makes of some
-records goes to a log of its own topic, in a transaction that commits the group's offset with it. So
-either both stand or neither does, and who is no member any more cannot commit: a member that falls
-silent in the midst of a transaction is refused, and others have processed the same records by then.
-Some transactions are aborted for no reason, and their records processed again. At the end all
-transactional ids are initialised anew, the output is read as readers of committed transactions do,
-and the group is asked how far it has come.
-
-    transforming.py      a member, and its transactions
-    transforming.py              what an output record says
+Each member reads the logs of its share, from the offset that the group has committed. The output of
+some records goes to a log of the chore's own topic, in a transaction that commits the group's
+offset with it. So either both stand or neither does, and a process that is no member any more
+cannot commit: a member that falls silent in the midst of a transaction is refused, and others have
+processed the same records by then. Some transactions are aborted for no reason, and their records
+processed again. At the end all transactional ids are initialised anew, the output is read as
+readers of committed transactions do, and the group is asked for its committed offsets.
 """
 
 import asyncio
@@ -72,7 +68,7 @@ from workloads.wire.header import Api
 from workloads.wire.produce import ALL, ProducerId, produce, read_produce
 from workloads.wire.transactions import GroupMember, commit_in_transaction
 
-# What a transformation puts out: which record of its input it processed, in which transaction.
+# The output of a transformation: which record of its input it processed, in which transaction.
 #
 # A record of the output names the log of the input in its key, and in its value the number of the
 # transaction (`History.new_request`) and the offset that it processed. No reader takes it for a
@@ -107,12 +103,12 @@ def processed(record: KeyedRecord) -> Processed:
     return Processed(key=key, offset=offset, transaction=transaction)
 
 
-# A member of a group that transforms its share, a transaction after another.
+# A member of a group that transforms its share, one transaction after another.
 #
 # What a transaction processes is recorded before it is sent anywhere, an operation for each record:
-# `fail` where nobody ever asked to commit it, `info` where that was asked and nobody told that it
-# is done. After trouble the member begins anew: another epoch of its producer, by which what it has
-# open is ended, its place in the group, and the offsets that the group has committed.
+# `fail` if its commit was never requested, `info` if it was requested and not confirmed. After
+# trouble the member begins anew: another epoch of its producer, which ends the open transaction,
+# its place in the group, and the offsets that the group has committed.
 
 
 _TIMEOUTS = MemberTimeouts(session_ms=6000, rebalance_ms=3000)
@@ -128,8 +124,8 @@ _STAYS, _ABSENT_S = 40, 1.0  # turns of the one that comes and goes, and seconds
 _CARELESS_AFTER = 30  # transactions
 _TRIES = 30  # of what is refused for now
 
-# What is refused for now: the transaction before is not over yet everywhere, or who is asked does
-# not lead any more or not yet.
+# Refused for now: the previous transaction is not yet complete everywhere, or the node does not
+# lead any more or not yet.
 _NOT_NOW = frozenset(
     {
         ErrorCode.CONCURRENT_TRANSACTIONS,

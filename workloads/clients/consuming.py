@@ -1,4 +1,5 @@
-"""A process that polls logs, seeks in them and switches to others; and the final reads."""
+"""Processes that send to logs, and processes that poll them, seek, and switch to others; the final
+reads."""
 
 import asyncio
 import random

@@ -1,4 +1,5 @@
-"""What client libraries with threads of their own have in common."""
+"""What client libraries with threads of their own share, and their interface to create and delete
+topics."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,4 +1,5 @@
-"""librdkafka (confluent-kafka) as the client library of a workload.
+"""librdkafka (confluent-kafka) as the client library of a workload, with topics by its admin
+client.
 
 One librdkafka producer serves all processes that send alike, as in an application, and batches
 what they send; its delivery reports come from a thread of ours that polls it. Its own retries hide

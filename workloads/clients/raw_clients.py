@@ -1,4 +1,5 @@
-"""The raw driver as a client library, which a workload uses by default."""
+"""The raw driver as a client library, which a workload uses by default: producers, consumers, and
+the requests of their transactions."""
 
 import asyncio
 from collections import deque
@@ -39,8 +40,8 @@ from workloads.wire.transactions import (
     read_ended,
 )
 
-# Where a producer has its id from: any broker, or the coordinator of its transactions; which also
-# ends them, and tells of them.
+# The source of a producer's id: any broker, or the coordinator of its transactions, which also ends
+# and describes them.
 #
 # An error in either answer is part of the result. All functions raise NotSentError or LostError.
 

@@ -1,4 +1,5 @@
-"""A client of registers: one request in flight, with one operation for each named register."""
+"""A client of registers: one request in flight, with one operation for each named register; valid
+and invalid requests."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ from workloads.wire.header import Api
 # Requests to registers, and the ways in which they can be wrong.
 #
 # A request that names several registers is one operation for each (`checkers.history.events`).
-# Kafka alters each resource whole or not at all, whatever becomes of the others of the request; the
+# Kafka alters each resource whole or not at all, whatever happens to the others of the request; the
 # records of those that it does alter are one batch (ConfigurationControlManager, `atomicOf`).
 
 

@@ -1,4 +1,5 @@
-"""Operations on transactional ids, each recorded and sent to their coordinator."""
+"""Operations on transactional ids, each sent to their coordinator: commits transactions, and ends
+the open ones of a load."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,4 +1,5 @@
-"""DescribeQuorum 2 of the metadata partition."""
+"""Requests on the quorum: DescribeQuorum 2, AddRaftVoter 0, RemoveRaftVoter 0, and
+UpdateFeatures."""
 
 import base64
 import struct

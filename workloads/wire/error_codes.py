@@ -61,11 +61,11 @@ class ErrorCode(IntEnum):
     VOTER_NOT_FOUND = 127
 
 
-# Of a Produce, if the answer names no offset (-1). ReplicaManager.appendRecords answers from the
+# For Produce, if the answer names no offset (-1). ReplicaManager.appendRecords answers from the
 # result of the append, which has an offset if there was one; DelayedProduce.tryComplete may then
 # replace its error by NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION or
-# NOT_ENOUGH_REPLICAS_AFTER_APPEND, and leaves the offset: such a batch is in the log of a leader
-# that was, and perhaps of its successor.
+# NOT_ENOUGH_REPLICAS_AFTER_APPEND, and leaves the offset: such a batch is in the log of a former
+# leader, and perhaps of its successor.
 _NOT_APPENDED = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,  # UnifiedLog.analyzeAndValidateRecords: a wrong CRC
@@ -88,8 +88,8 @@ _NOT_APPENDED = frozenset(
     }
 )
 
-# Errors after which an idempotent producer sends the same batch again: the log drops it if it has
-# it already (ProducerStateEntry.findDuplicateBatch). Retriable by Kafka's own table of errors.
+# Errors after which an idempotent producer sends the same batch again: the log drops a batch that
+# it already has (ProducerStateEntry.findDuplicateBatch). Retriable by Kafka's own table of errors.
 _RETRIABLE_SENDS = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -103,9 +103,9 @@ _RETRIABLE_SENDS = frozenset(
     }
 )
 
-# Of a CreateTopics or DeleteTopics: ReplicationControlManager and ConfigurationControlManager
-# refused the request, and wrote no record. Not TOPIC_ALREADY_EXISTS or, of a deletion,
-# UNKNOWN_TOPIC_OR_PARTITION: a broker sends what it forwards again when its connection breaks
+# For CreateTopics or DeleteTopics: ReplicationControlManager and ConfigurationControlManager
+# refused the request, and wrote no record. Not TOPIC_ALREADY_EXISTS or, for a deletion,
+# UNKNOWN_TOPIC_OR_PARTITION: a broker sends a forwarded request again when its connection breaks
 # (NodeToControllerRequestThread), so they may be the result of the first attempt. Not
 # NOT_CONTROLLER: a controller returns it also for what it had appended before it resigned.
 _REFUSED = frozenset(

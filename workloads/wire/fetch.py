@@ -1,4 +1,5 @@
-"""Fetch of one partition, outside any session, and ListOffsets."""
+"""Requests on one partition's log: Fetch (outside any session), ListOffsets, DeleteRecords and
+OffsetForLeaderEpoch."""
 
 import struct
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup of one member, and what it commits (KIP-62)."""
+"""Requests of groups: FindCoordinator, OffsetCommit, OffsetFetch, and JoinGroup, SyncGroup,
+Heartbeat and LeaveGroup of one member (KIP-62)."""
 
 import struct
 from collections.abc import Mapping

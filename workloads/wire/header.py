@@ -55,7 +55,7 @@ class Api(IntEnum):
 
 
 # The newest versions of Produce and Fetch with topic names: a topic id would have to come from the
-# very metadata that may be stale.
+# metadata, which may be stale.
 _VERSIONS = {
     Api.PRODUCE: 12,
     Api.FETCH: 12,

@@ -1,4 +1,5 @@
-"""CreateTopics and DeleteTopics, one topic at a time, by name."""
+"""Requests on topics by name: CreateTopics, DeleteTopics, Metadata, CreatePartitions, and
+reassignments of partitions."""
 
 import struct
 from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ Arguments = Mapping[str, object]
 
 
 class BusyError(ClusterError):
-    """The agent does something else meanwhile, which is bounded."""
+    """The agent is busy with another operation, which is bounded."""
 
 
 class Closeable(Protocol):
@@ -66,14 +66,15 @@ class Agent:
         return self.each(operation, [arguments])[0]
 
     def each(self, operation: str, arguments: Sequence[Arguments]) -> list[Any]:
-        """Perform one operation for several nodes at once; answers in order."""
+        """Perform one operation for several nodes at once; answers in their order."""
         if not arguments:
             return []
         with self._lock:
             return self._exchange(operation, arguments)
 
     def ask(self, operation: str, within_s: float, **arguments: object) -> Any:
-        """As `call`, within a shorter time. Raises BusyError at once where another call goes on."""
+        """As `call`, within a shorter time. Raises BusyError at once if another call is in
+        progress."""
         if not self._lock.acquire(blocking=False):
             raise BusyError(f"the disk agent is busy, and was not asked to {operation}")
         try:
@@ -105,7 +106,7 @@ class Agent:
         self._response.close()
 
     def _answer(self, request_id: int) -> dict[str, object]:
-        """The next line with this id: an answer that came too late may precede it."""
+        """The next line with this id, skipping answers that came too late."""
         while True:
             line, found, rest = self._stdout.partition(b"\n")
             if found:
@@ -117,7 +118,7 @@ class Agent:
                 self._receive()
 
     def _receive(self) -> None:
-        """Take the engine's frames apart; what is no stdout only shows in the container's log."""
+        """Take the engine's frames apart; anything but stdout only shows in the container's log."""
         piece = self._socket.recv(1 << 16)
         if not piece:
             raise ConnectionError("its program has ended")
@@ -132,18 +133,18 @@ class Agent:
 
 
 def _converse(container: Container) -> tuple[socket.socket, Closeable]:
-    """A conversation with the agent's program, and what must be closed with it.
+    """A conversation with the agent's program, and the objects that must be closed with it.
 
-    An exec of our own, not an attachment to the container: the engine shares those among all that
-    attach, and one that leaves may take the others with it.
+    An exec of our own, not an attachment to the container: the engine shares attachments, and one
+    that ends may take the others with it.
     """
     api = container.client.api if container.client else None
     if api is None:
         raise ClusterError("the disk agent's container is not on an engine")
     begun = api.exec_create(container.id or "", PROGRAM, stdin=True)
     wrapped = api.exec_start(begun["Id"], socket=True)
-    # A local engine's socket comes wrapped into a file object that can only be read, and both hang
-    # on the response by which the library got them.
+    # A local engine's socket comes wrapped into a file object that can only be read; both depend on
+    # the response from which the library got them.
     connection = cast("socket.socket", getattr(wrapped, "_sock", wrapped))
     connection.settimeout(ANSWER_WITHIN_S)
     return connection, cast("Closeable", getattr(wrapped, "_response", wrapped))

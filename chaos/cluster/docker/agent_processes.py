@@ -1,4 +1,5 @@
-"""The disk agent's hand on processes: stopping them, looking at their threads. In its image."""
+"""The disk agent's part for processes: stops them, and reads the states of threads. In its
+image."""
 
 import contextlib
 import os
@@ -13,7 +14,7 @@ HELD: set[int] = set()  # processes with a stopped tracer
 
 
 class RefusedError(Exception):
-    """An operation that did not do what it is for; its text goes to the harness."""
+    """An operation did not have its effect; the text goes to the harness."""
 
 
 def until(done: Callable[[], bool], within_s: float, otherwise: str) -> None:
@@ -47,8 +48,8 @@ def quiesce(pids: Sequence[int]) -> int:
 
 
 def _moving(pid: int) -> str:
-    """The states in which a thread may still act. A sleeper with a held tracer may not: the first
-    system call that it makes, or returns from, stops it."""
+    """The states in which a thread may still act. A sleeper with a held tracer may not: it stops at
+    the next system call that it makes or returns from."""
     return "R" if pid in HELD else "RS"
 
 
@@ -78,7 +79,7 @@ def members_of(spaces: set[str]) -> list[int]:
                 if pid_space(int(entry.name)) in spaces:
                     found.append(int(entry.name))
             except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue  # gone meanwhile, or a kernel thread
+                continue  # gone in the meantime, or a kernel thread
     return sorted(found)
 
 
@@ -97,5 +98,5 @@ def states_of_threads(pid: int) -> Iterator[tuple[int, str]]:
 
 
 def signal_to(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+    with contextlib.suppress(ProcessLookupError):  # it ended in the meantime
         os.kill(pid, number)

@@ -1,13 +1,13 @@
-"""The disk agent: what needs privilege on the engine's machine, done from one container.
+"""The disk agent: one container does all that needs privilege on the engine's machine.
 
-Its modules (`agent_*.py` without `agent.py`) are all of the harness in its image, so they import
-each other and the standard library only. It reads one JSON request a line from stdin and answers
+Its image has only the modules `agent_*.py` (without `agent.py`) of the harness, so they import each
+other and the standard library only. It reads one JSON request a line from stdin and answers with
 one JSON line each on stdout: `{"id", "op", ...}` gives `{"id", "result"}` or `{"id", "error"}`.
-What is done in which order, and why: `docs/reference/faults.md`, and `power_cuts.py` beside this.
+`docs/reference/faults.md` and `power_cuts.py` say what is done in which order, and why.
 
 It reaches a node's file system through /proc/PID/root, so it holds no mount of its own: a second
-live mount of the same device would hand a restarted node the dead super block. Where the power is
-to fail after a process has ended, it holds the directory until then, and lets go before a start.
+live mount of the same device would hand a restarted node the dead super block. If the power is to
+fail after a process has ended, it holds the directory until then, and lets go before a start.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ SIOCADDRT, SIOCDELRT = 0x890B, 0x890C
 RTF_UP, RTF_HOST, RTF_REJECT = 0x1, 0x4, 0x200
 SYNC_FILE_RANGE_ALL = 7  # wait before, write, wait after
 TORN_SHARE = 0.7  # of the pages, which survive
-TORN_TAIL = 1 << 20  # bytes at the end of a file that a torn cut looks at
+TORN_TAIL = 1 << 20  # bytes at the end of a file that a torn cut writes out
 GONE_WITHIN_S = 10.0
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def loops(prefix: str) -> dict[str, str]:
         try:
             name = Path(backing.read_text().strip().removesuffix(" (deleted)")).name
         except OSError:
-            continue  # detached while we looked
+            continue  # detached in the meantime
         if name.startswith(prefix):
             found[f"/dev/{backing.parts[3]}"] = name
     return found
@@ -113,7 +113,7 @@ def detach(prefix: str) -> list[str]:
 
 
 def wait_gone(device: str) -> None:
-    """Until the kernel has let go of the file system: a start before that finds the dead one."""
+    """Wait until the kernel has let go of the file system: an earlier start finds the dead one."""
     name = Path(device).name
     until(lambda: not Path(f"/sys/fs/ext4/{name}").exists(), GONE_WITHIN_S, f"{name} is in use")
 
@@ -122,8 +122,8 @@ def wait_gone(device: str) -> None:
 
 
 def canary_overwrite(pid: int, path: str, token: str) -> bool:
-    """Overwrite the synced block in place, unsynced; True when the new bytes can be read, and are
-    others than before: what is overwritten by itself cannot be seen to be forgotten."""
+    """Overwrite the synced block in place, unsynced; True when the new bytes can be read and differ
+    from the old ones: if a block is overwritten by itself, its loss cannot be seen."""
     new = token.encode().ljust(BLOCK, b"!")
     with _canary(pid, path).open("r+b", buffering=0) as file:
         before = file.read()
@@ -132,7 +132,8 @@ def canary_overwrite(pid: int, path: str, token: str) -> bool:
 
 
 def canary_read(pid: int, path: str) -> str:
-    """What the block held: "old" or the token of an overwriting. It is put back as it was."""
+    """The content of the block: "old", or the token that it was overwritten with. The old content
+    is put back."""
     with _canary(pid, path).open("r+b", buffering=0) as file:
         content = file.read()
         if content == SYNCED:
@@ -157,7 +158,7 @@ def shutdown(pid: int, path: str, flag: int) -> None:
 
 def hold(pid: int, path: str) -> dict[str, object]:
     """Keep a node's file system mounted when its process ends: the unmount would write everything
-    out. Returns the place by which it can be reached then, until `let_go`."""
+    out. Returns a path to it that is valid until `let_go`."""
     descriptor = os.open(f"/proc/{pid}/root{path}", os.O_RDONLY | os.O_DIRECTORY)
     return {"pid": os.getpid(), "path": f"/proc/self/fd/{descriptor}"}
 
@@ -173,7 +174,7 @@ def sync(pid: int, path: str) -> None:
 
 
 def let_go(pid: int, path: str) -> None:
-    """Of what `hold` returned."""
+    """Let go of the path that `hold` returned."""
     assert pid == os.getpid(), "held by another agent"
     os.close(int(Path(path).name))
 
@@ -243,7 +244,8 @@ def _reject_route(address: str) -> bytes:
 
 
 def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
-    """Send marked bytes from inside a namespace; returns how many came back, -1: it was closed."""
+    """Send marked bytes from inside a namespace; returns how many came back, or -1 if the
+    connection was closed."""
 
     def talk() -> int:
         try:
@@ -263,19 +265,19 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
 
 
 def knock_ms(pid: int, host: str, port: int, data: str, wait_s: float) -> float:
-    """How long an answer to marked bytes takes, in milliseconds; `wait_s` where none comes."""
+    """The time until marked bytes are answered, in milliseconds; `wait_s` if no answer comes."""
     began = time.monotonic()
     answered = knock(pid, host, port, data, wait_s)
     return (time.monotonic() - began) * 1000 if answered > 0 else wait_s * 1000
 
 
-# What a cluster must know of itself when another process attaches to it
+# State of the cluster for a process that attaches later
 
 MEMORY = DISKS / "memory.json"
 
 
 def remember(key: str, value: str) -> None:
-    """Keep a word for as long as the cluster lives; an empty one is forgotten."""
+    """Keep a word for as long as the cluster lives; an empty one removes it."""
     with MEMORY.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
@@ -293,12 +295,12 @@ def recall(prefix: str) -> dict[str, str]:
     return {key: word for key, word in words.items() if key.startswith(prefix)}
 
 
-# Whether all this works here
+# Whether the agent works on this machine
 
 
 def self_test() -> str:
     """Lose unsynced bytes of a scratch disk on purpose; returns "" or what did not work."""
-    name = f"self-test-{os.urandom(8).hex()}"  # agents are alike in their process numbers
+    name = f"self-test-{os.urandom(8).hex()}"  # agents have the same process numbers
     place = Path(tempfile.mkdtemp())
     try:
         device = make_disk(name, 16, 0, 0)
@@ -327,7 +329,7 @@ def _cut_scratch_disk(device: str, place: Path) -> str:
 
 
 def each(act: Callable[..., T], arguments: Sequence[dict[str, object]]) -> list[T]:
-    """The same operation for several nodes at once, answers in order."""
+    """Perform the operation for several nodes at once; answers in their order."""
     with ThreadPoolExecutor(max_workers=max(1, len(arguments))) as pool:
         return [done.result() for done in [pool.submit(act, **kw) for kw in arguments]]
 
@@ -347,12 +349,13 @@ def answer(line: str) -> dict[str, object]:
     request = json.loads(line)
     try:
         return {"id": request["id"], "result": each(OPERATIONS[request["op"]], request["each"])}
-    except Exception as error:  # noqa: BLE001 - the harness hears of it whatever it is
+    except Exception as error:  # noqa: BLE001 - any failure is reported to the harness
         return {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
 
 
 def main() -> None:
-    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node alive."""
+    """Serve until stdin ends. A stopped tracer that outlived the agent would keep its node
+    alive."""
     try:
         for line in sys.stdin:
             sys.stdout.write(json.dumps(answer(line)) + "\n")

@@ -19,10 +19,10 @@ from chaos.cluster.docker.agent_processes import (
 )
 
 RECORDS = Path("/disks")
-TRACED = "t"  # the state of a thread that its tracer has stopped
+TRACED = "t"  # the state of a thread that is stopped by its tracer
 SYNCS = ("74", "75") if os.uname().machine == "x86_64" else ("82", "83")  # fsync, fdatasync
-WAITS_WITHIN_S = 15.0  # a sync of a real disk that others use as well takes seconds
-STRACE = "strace"  # answers in the kernel's place: the processes are as they are
+WAITS_WITHIN_S = 15.0  # a sync of a real disk that is shared takes seconds
+STRACE = "strace"  # answers from the kernel: the processes are unmodified
 TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
 
 
@@ -47,8 +47,8 @@ def trouble(pid: int, inject: str) -> None:
 
 
 def hold_trouble(pids: Sequence[int], waiting: Sequence[int] = ()) -> None:
-    """Let no sync that waits go on: with its tracer stopped it stays where it is. Of those that are
-    `waiting` one must be held that the kernel has not begun, however long the last one takes."""
+    """Let no waiting sync go on: with its tracer stopped it stays in place. At least one of the
+    `waiting` syncs must be held before the kernel began it, however long the last one takes."""
     for pid, tracer in _tracers(pids).items():
         if pid in waiting:
             until(partial(_held_in_time, pid, tracer), WAITS_WITHIN_S, f"no sync of {pid} waits")
@@ -58,7 +58,7 @@ def hold_trouble(pids: Sequence[int], waiting: Sequence[int] = ()) -> None:
 
 
 def _held_in_time(pid: int, tracer: "subprocess.Popen[bytes]") -> bool:
-    """Whether a sync waited before its tracer stood still, and does after that."""
+    """Whether a sync waited before its tracer stood still, and still waits after that."""
     if not _sync_waits(pid):
         return False
     _hold(tracer)
@@ -74,7 +74,7 @@ def _hold(tracer: "subprocess.Popen[bytes]") -> None:
 
 
 def _sync_waits(pid: int) -> bool:
-    """At the door of the kernel: in the tracer's hand, with the number of a sync."""
+    """Whether the thread is stopped by its tracer at the entry of a sync."""
     return any(
         state == TRACED and _system_call(member, thread) in SYNCS
         for member in members_of({pid_space(pid)})
@@ -86,7 +86,7 @@ def _system_call(pid: int, thread: int) -> str:
     try:
         return Path(f"/proc/{pid}/task/{thread}/syscall").read_text().split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return ""  # it ended meanwhile
+        return ""  # it ended in the meantime
 
 
 def _stands_still(pid: int) -> bool:
@@ -94,7 +94,7 @@ def _stands_still(pid: int) -> bool:
 
 
 def end_trouble(pids: Sequence[int]) -> None:
-    """A tracer must be gone before the threads that it traced can be seen to have ended."""
+    """End the tracers: only then can the threads that they traced be seen to have ended."""
     for tracer in _tracers(pids).values():
         tracer.kill()
         tracer.wait()
@@ -108,7 +108,7 @@ def _tracers(pids: Sequence[int]) -> "dict[int, subprocess.Popen[bytes]]":
 
 
 def troubled(pid: int) -> int:
-    """How many of their syncs went so."""
+    """How many of their syncs went wrong."""
     record = _record_of(pid)
     lines = record.read_text(errors="replace").splitlines() if record.exists() else []
     return sum("(INJECTED)" in line or "(DELAYED)" in line for line in lines)

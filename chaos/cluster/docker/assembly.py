@@ -1,4 +1,4 @@
-"""How a cluster comes into being, or is found again: everything that can go side by side does."""
+"""Makes the parts of a cluster, or finds them again; all that can be done in parallel is."""
 
 import base64
 import shlex
@@ -49,8 +49,9 @@ from chaos.setup import images, kafka_image, node_image
 from chaos.setup.shell import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
-FORMATTED = "the-format-is-done"  # what a node says that waits then
-NEAR_WITHIN_S = 0.5  # a neighbour answers in a few ms; one that cannot be reached costs this once
+FORMATTED = "the-format-is-done"  # a waiting node logs this
+# a neighbour answers in a few ms; one that cannot be reached costs this time once
+NEAR_WITHIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class Images:
     proxy: str
 
     def by_use(self) -> Mapping[str, str]:
-        """Each by what its containers do; of nodes of several programs, which nodes."""
+        """The images by the use of their containers; for nodes of several programs, by nodes."""
         programs: dict[str, list[str]] = {}
         for node, image in self.nodes.items():
             programs.setdefault(image, []).append(str(node))
@@ -73,7 +74,7 @@ class Images:
 
 
 def images_of(client: docker.DockerClient, target: Target, nodes: Sequence[NodeId]) -> Images:
-    """The images that a cluster is made of now; SetupError where one was never made."""
+    """The current images of a cluster; SetupError if one was never made."""
     kind = target.word.partition(":")[0]
     releases = sorted(set(map(target.release_of, nodes)))
     mend = {release: setup_command(release, kind) for release in releases if release}
@@ -93,7 +94,7 @@ def images_of(client: docker.DockerClient, target: Target, nodes: Sequence[NodeI
 
 
 def _program(client: docker.DockerClient, target: Target, release: str) -> str:
-    """The image of what a node runs, by its name."""
+    """The image of a node's program, by its name."""
     if not release:
         return node_image.recipe(client).name
     kafka = kafka_image.name(client, release)
@@ -101,7 +102,7 @@ def _program(client: docker.DockerClient, target: Target, release: str) -> str:
 
 
 def target_up(client: docker.DockerClient, run_id: str) -> Target:
-    """What runs in the nodes of a cluster that is up."""
+    """The program in the nodes of a running cluster."""
     wanted = [f"{label.RUN}={run_id}", f"{label.ROLE}={ContainerRole.NODE}"]
     for container in client.containers.list(all=True, filters={"label": wanted}):
         return target_of(container.labels)
@@ -135,18 +136,18 @@ class Assembly:
         self._directory_ids: dict[NodeId, str] = {}
 
     def image_ids(self) -> Mapping[str, str]:
-        """Of those that are used, by what their containers do."""
+        """The ids of the used images, by the use of their containers."""
         used = self._images.by_use()
         found = {what: images.image_id(self._client, name) for what, name in used.items()}
         return {what: image for what, image in found.items() if image is not None}
 
     def close(self) -> None:
-        """End the conversation with the agent, also when the making was broken off. Idempotent."""
+        """End the conversation with the agent, also if the making was broken off. Idempotent."""
         if self._started_agent is not None:
             self._started_agent.close()
 
     def prepare(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
-        """Networks and proxy on one side, disks and their formatting on the other."""
+        """Make networks and proxy, and beside that disks and their formatting."""
         self._directory_ids = {node: _uuid() for node in nodes}
         with ThreadPoolExecutor(max_workers=2) as pool:
             wiring = pool.submit(self._wire, nodes)
@@ -163,15 +164,15 @@ class Assembly:
         )
 
     def start_all(self, parts: Parts) -> Parts:
-        """The same with a container for each node."""
+        """As `prepare`, with a container for each node."""
         nodes = parts.topology.nodes
         with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
             starts = {node: pool.submit(self._start, parts.topology, node) for node in nodes}
             return replace(parts, containers={node: each.result() for node, each in starts.items()})
 
     def find(self) -> Parts | None:
-        """The parts of a cluster that is up already; None when some are missing, or what all nodes
-        share has ended, as when the engine was restarted."""
+        """The parts of a running cluster; None if some are missing, or if a shared part has ended,
+        as when the engine was restarted."""
         wanted = f"{label.RUN}={self._labels.run_id}"
         found = self._client.containers.list(all=True, filters={"label": wanted})
         by_role = {container.labels[label.ROLE]: container for container in found}
@@ -228,7 +229,7 @@ class Assembly:
         return agent, devices
 
     def _agent(self, loop_disks: bool) -> Agent | None:
-        """Without loop disks it still probes links and pauses nodes, where it can be had."""
+        """Without loop disks the agent, if it is available, still probes links and pauses nodes."""
         try:
             self._started_agent = Agent.start(self._client, self._images.agent, self._labels)
         except (APIError, ClusterError):
@@ -237,7 +238,7 @@ class Assembly:
         return self._started_agent
 
     def _job(self, node: NodeId) -> Formatting:
-        """Nothing that is formatted depends on where clients enter, which is not known yet."""
+        """Formatting does not depend on the client ports, which are not known yet."""
         directory = f"{format_directory(node)}/{LOG_DIRECTORY}"
         seat = self._seat(node, client_port(node))
         return Formatting(
@@ -307,7 +308,7 @@ def _uuid() -> str:
 
 
 def _reachable_front(proxy: Container, labels: RunLabels) -> str:
-    """The proxy's own address; "" where this machine does not reach it: the engine is in a virtual
+    """The proxy's own address; "" if this machine does not reach it: the engine is in a virtual
     machine, or a firewall is in between."""
     proxy.reload()
     address = str(proxy.attrs["NetworkSettings"]["Networks"][labels.name(FRONT)]["IPAddress"])

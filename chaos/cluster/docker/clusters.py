@@ -1,4 +1,5 @@
-"""A new cluster, or one that is up, of the kind that target and machine allow."""
+"""Makes a new cluster, or attaches to a running one, with the powers that target and machine
+allow."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,13 +25,14 @@ from chaos.cluster.topology import host_name
 from chaos.container_files import copy_out
 from chaos.setup import docker_engine
 
-# Clusters on loop disks: their power can be cut, and their disks be emptied.
+# Clusters with powers that not all machines allow.
 #
-# Subclasses, because powers are asked for with isinstance, and these are only on some machines.
+# Each is a subclass, because powers are asked for with isinstance, and a cluster without loop
+# disks must not seem to have them.
 
 
 class PoweredDockerCluster(DockerCluster):
-    """Its power can be cut, and others must not even seem to have that."""
+    """A cluster on loop disks: its power can be cut."""
 
     _power_or_none: Power | None = None
 
@@ -115,7 +117,7 @@ class PoweredDockerCluster(DockerCluster):
         mode: PowerCutMode = PowerCutMode.LOSE_ALL,
         before: Callable[[], None] = lambda: None,
     ) -> Mapping[NodeId, FaultEvidence]:
-        """`before` is called between the end of the processes and that of the power."""
+        """`before` is called after the end of the processes, and before the power fails."""
         held = self._power.hold(self._running(nodes))
         try:
             exit_codes = self._life.stop_all(nodes)
@@ -134,7 +136,7 @@ class PoweredDockerCluster(DockerCluster):
         return FaultEvidence(bit=True, what="its file system was written out")
 
     def _running(self, nodes: Sequence[NodeId]) -> dict[NodeId, Container]:
-        """Their containers. Raises ClusterError if one is off."""
+        """The containers of running nodes. Raises ClusterError if one is off."""
         victims = {node: self._life.container(node) for node in nodes}
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
@@ -156,7 +158,7 @@ class PoweredDockerCluster(DockerCluster):
 
 
 class WipeableDockerCluster(PoweredDockerCluster):
-    """A cluster with nodes that may come back with an empty disk; the old disk's contents are
+    """A cluster with nodes that may come back with an empty disk; the contents of the old disk are
     kept."""
 
     _lost_or_none: LostDisks | None = None
@@ -166,7 +168,7 @@ class WipeableDockerCluster(PoweredDockerCluster):
 
     def adopt(self, parts: Parts) -> None:
         super().adopt(parts)
-        self._lost_or_none = LostDisks()  # before there are threads that would make several
+        self._lost_or_none = LostDisks()  # before there are threads, which would make several
 
     def _wipe(self, node: NodeId) -> FaultEvidence:
         container = self._life.container(node)
@@ -221,10 +223,10 @@ def new_cluster(
     directory: Path | None = None,
     target: Target | None = None,
 ) -> DockerCluster:
-    """A cluster that is not there yet. With `keep` it outlives this process.
+    """A cluster that does not exist yet. With `keep` it outlives this process.
 
-    `directory` is where the next run saves the nodes' logs should this one be killed.
-    Raises SetupError where the engine or an image is missing.
+    `directory` is where the next run saves the nodes' logs if this one is killed. Raises SetupError
+    if the engine or an image is missing.
     """
     client = docker_engine.require()
     target = target or OwnNode(nodes=nodes)
@@ -238,9 +240,9 @@ def new_cluster(
 
 
 def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster:
-    """A cluster that another process keeps up; ClusterError when there is none.
+    """A running cluster that another process keeps up; ClusterError if there is none.
 
-    What is left of an interrupted creation can only be destroyed.
+    The remains of an interrupted creation can only be destroyed.
     """
     client = docker_engine.require()
     labels = RunLabels(run_id=run_id, owner=Owner.KEPT)

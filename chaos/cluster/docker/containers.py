@@ -1,4 +1,4 @@
-"""The containers of a cluster: the nodes by testcontainers, the proxy, and the one that formats."""
+"""Networks and containers of a cluster: the nodes, the proxy, and the one that formats disks."""
 
 import itertools
 import random
@@ -34,9 +34,10 @@ from chaos.cluster.topology import (
     subnet,
 )
 
-# One internal network a node and one for the proxy's entrances, taken by trying.
+# Networks: an internal one for each node, and one for the client ports of the proxy.
 #
-# The engine refuses overlapping subnets, so the first to ask has one; runs side by side never meet.
+# Subnets are found by trying: the engine refuses overlapping ones, so concurrent runs never share
+# one.
 
 
 TRIES = 200
@@ -46,7 +47,7 @@ FRONT = "front"
 def create_networks(
     client: docker.DockerClient, labels: RunLabels, nodes: Sequence[NodeId]
 ) -> dict[NodeId, NodeNetwork]:
-    """Create the networks of all nodes, and the front one; returns where each node is."""
+    """Create the networks of all nodes, and the front one; returns the subnet of each node."""
     first = zlib.crc32(labels.run_id.encode())
     stride = len(nodes) + 1
     with ThreadPoolExecutor(max_workers=stride) as pool:
@@ -64,7 +65,7 @@ def create_networks(
 def _create(
     client: docker.DockerClient, labels: RunLabels, part: str, slots: tuple[int, int]
 ) -> IPv4Network:
-    """Try one subnet after another; the parts of a run step past each other."""
+    """Try one subnet after another; the parts of a run skip each other's."""
     first, stride = slots
     for slot in itertools.islice(itertools.count(first, stride), TRIES):
         wanted = subnet(slot)
@@ -91,14 +92,14 @@ def subnet_of(network: Network) -> IPv4Network:
     return IPv4Network(network.attrs["IPAM"]["Config"][0]["Subnet"])
 
 
-# Its reaper would remove what --keep and `up` keep; the registry does that work here.
+# The library's reaper would remove what --keep and `up` keep; the registry reaps instead.
 testcontainers_config.ryuk_disabled = True
 
 PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
-# What a start takes instead, once it is there: configuration, and what is started.
+# A start uses these files instead, if they exist: configuration, and program.
 CHANGED_FILE = "/tmp/changed.properties"
 OTHER_PROGRAM = "/tmp/other-program"
-# Below the range from which the kernel gives out ports, above those of the compose file.
+# Below the ports that the kernel gives out, above those of the compose file.
 PUBLISHED_PORTS = range(20100, 30000)
 PORT_TRIES = 20
 FORMAT_WITHIN_S = 60
@@ -106,13 +107,13 @@ FORMAT_WITHIN_S = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeContainer:
-    """All that makes one node's container."""
+    """The parameters of one node's container."""
 
     image: str
     node: NodeId
     command: Sequence[str]
     properties: str
-    identity: Mapping[str, str]  # labels that say what it is to a process that attaches later
+    identity: Mapping[str, str]  # labels for a process that attaches later
 
 
 def start_node(
@@ -137,12 +138,12 @@ def start_node(
             extra_hosts={**topology.aliases(spec.node), **topology.other_names(spec.node)},
             network=network,
             networking_config={network: endpoint},
-            log_config=LogConfig(type=LogConfig.types.JSON),  # kept when the node dies
+            log_config=LogConfig(type=LogConfig.types.JSON),  # kept after the node dies
         )
         .start()
     )
     found = client.containers.get(started.get_container_id())
-    started.get_docker_client().client.close()  # it made one of its own
+    started.get_docker_client().client.close()  # it created one of its own
     return found
 
 
@@ -155,7 +156,7 @@ def start_proxy(
 ) -> Container:
     """Start the proxy with an address in every node's network.
 
-    `ports`: container port to port of 127.0.0.1. APIError when one of them is taken meanwhile.
+    `ports`: container port to port of 127.0.0.1. APIError if one of them is taken meanwhile.
     """
     container = client.containers.create(
         image,
@@ -184,7 +185,7 @@ def start_proxy_on_free_ports(
     labels: RunLabels,
     networks: Mapping[NodeId, NodeNetwork],
 ) -> tuple[Container, dict[int, int]]:
-    """Start the proxy on ports that are free; taken by trying, pinned for the cluster's life."""
+    """Start the proxy on free ports, found by trying and fixed for the cluster's life."""
     inner = [API_PORT, *(client_port(node) for node in sorted(networks))]
 
     def start() -> tuple[Container, dict[int, int]]:
@@ -201,7 +202,7 @@ def start_proxy_on_free_ports(
 
 
 def _is_port_taken(error: BaseException) -> bool:
-    """Another process took it between our look and the engine's."""
+    """Another process took the port between our check and the engine's."""
     told = str(error)
     taken = "port is already allocated" in told or "in use" in told
     return isinstance(error, APIError) and taken
@@ -235,7 +236,7 @@ class Formatting:
 def format_disks(
     client: docker.DockerClient, image: str, labels: RunLabels, jobs: Sequence[Formatting]
 ) -> None:
-    """Format all disks side by side in one container; ClusterError with its words on failure."""
+    """Format all disks in parallel in one container; ClusterError with its output on failure."""
     container = client.containers.create(
         image,
         entrypoint=["sh", "-c", _format_script(jobs)],
@@ -261,7 +262,7 @@ def format_disks(
 
 
 def format_directory(node: NodeId) -> str:
-    """Where a disk is mounted while it is formatted."""
+    """The path at which a disk is mounted while it is formatted."""
     return f"/disks/{node}"
 
 

@@ -1,4 +1,7 @@
-"""What was on disks that were wiped: kept for the judge until the cluster is collected."""
+"""Disks that are wiped and formatted anew, and nodes that change their program.
+
+The contents of a wiped disk are kept for the judge until the cluster is collected.
+"""
 
 import shlex
 import shutil
@@ -33,7 +36,8 @@ from chaos.container_files import read_file, write_file
 
 
 class LostDisks:
-    """Of one cluster, by node and in order. Disks of several nodes may be kept at once."""
+    """The lost disks of one cluster, by node and in order. Disks of several nodes may be kept at
+    once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,7 +49,7 @@ class LostDisks:
         save_disk(container, self._place(node))
 
     def move(self, into: Path) -> None:
-        """To where the other disks of a run are."""
+        """Move them beside the other disks of a run."""
         if self._kept is not None:
             shutil.copytree(self._kept.name, into / "disks", dirs_exist_ok=True)
 
@@ -54,8 +58,9 @@ class LostDisks:
             self._kept.cleanup()
 
     def _place(self, node: NodeId) -> Path:
-        """For the next lost disk of a node. Of two that were lost at once the first has all made
-        when the second comes: each with a directory of its own, one would hide the other."""
+        """The directory for the next lost disk of a node. If two nodes lose their disks at once,
+        the first creates both directories; with separate temporary ones, one would hide the
+        other."""
         with self._lock:
             if self._kept is None:
                 self._kept = TemporaryDirectory(prefix="kraft-chaos-lost-")
@@ -63,7 +68,7 @@ class LostDisks:
             return Path(self._kept.name) / lost_disk(node, self._counts[node])
 
 
-# A new disk for a node that is off: empty, formatted, with a directory id of its own.
+# New disks for nodes that are off: empty, formatted, with a directory id of their own.
 
 
 class Wiper:
@@ -92,7 +97,7 @@ class Wiper:
         assert isinstance(self._target, Reformatting), "asked for when the cluster was made"
         seat = Seat(
             node=node,
-            directory_id="",  # the format draws one
+            directory_id="",  # the formatting draws a new one
             inner=Address(host_name(node), topology.inner_ports(node)[0]),
             outer=topology.bootstrap()[node],
         )
@@ -107,7 +112,7 @@ class Wiper:
 
 
 def _directory_id(container: Container) -> str:
-    """Of the disk of a node; "" where there is no log directory."""
+    """The directory id on a node's disk; "" if there is no log directory."""
     try:
         content = read_file(container, f"{DATA}/{LOG_DIRECTORY}/meta.properties").decode()
     except NotFound:
@@ -116,21 +121,22 @@ def _directory_id(container: Container) -> str:
     return properties.get("directory.id", "")
 
 
-# Which of the two programs of its image a node is, and letting it be the other one.
+# The two programs in an image: which one a node runs, and the change to the other one.
 
 
 def program_of(container: Container) -> str:
-    """By the command of the first process of a node that runs."""
-    told = container.top(ps_args="-eo pid,args")  # the engine finds a container's own by the ids
+    """The program of a running node, by the command of its first process."""
+    # the engine finds a container's own processes by their ids
+    told = container.top(ps_args="-eo pid,args")
     _, command = told["Processes"][0]
     return "Apache Kafka" if str(command).startswith("java") else "our node"
 
 
 def start_as(container: Container, target: Target, topology: Topology, node: NodeId) -> None:
-    """Let the next start of a node, which is off, be what the target says that it is now."""
+    """Let the next start of a node, which is off, run the program that the target now names."""
     seat = Seat(
         node=node,
-        directory_id="",  # nothing of it stands in a configuration
+        directory_id="",  # its configuration does not name the program
         inner=Address(host_name(node), topology.inner_ports(node)[0]),
         outer=topology.bootstrap()[node],
     )

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 class DockerCluster(OfTarget[Target]):
     """Nodes that can be killed, paused and cut off. `no_power`: why their power cannot be cut; ""
-    where it can."""
+    if it can."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DockerCluster(OfTarget[Target]):
         self._machinery: MachineryWatch | None = None
         self._name_is_anothers = False
         self.no_power = no_power
-        self.reaped: Sequence[Reaped] = ()  # dead runs, the leftovers of which `create` removed
+        self.reaped: Sequence[Reaped] = ()  # dead runs whose remains `create` removed
 
     @property
     def images(self) -> Mapping[str, str]:
@@ -78,7 +78,7 @@ class DockerCluster(OfTarget[Target]):
 
     @property
     def topology(self) -> Topology:
-        """Which nodes are joined, and by which addresses."""
+        """Which nodes are connected, and by which addresses."""
         return self._parts.topology
 
     @property
@@ -93,7 +93,7 @@ class DockerCluster(OfTarget[Target]):
         await (await self._watched()).until_it_fails()
 
     async def failed_part(self) -> FailedPart | None:
-        """Nothing of a cluster that was never made."""
+        """A cluster that was never made has no failed part."""
         if self._parts_or_none is None:
             return None
         try:
@@ -102,7 +102,7 @@ class DockerCluster(OfTarget[Target]):
             return error.failed
 
     async def _watched(self) -> MachineryWatch:
-        """Raises MachineryError where there is no engine to look at."""
+        """Raises MachineryError if there is no engine to watch."""
         if self._machinery is None:
             try:
                 self._machinery = await self._gate.run(MachineryWatch, self._parts, self._gate)
@@ -127,7 +127,7 @@ class DockerCluster(OfTarget[Target]):
             await asyncio.gather(*(self._readiness.formatted(node) for node in self._nodes))
             return
         await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
-        # More where one was ended on its way, and started again.
+        # There are more if one was interrupted and started again.
         self._starts = {node: max(count, 1) for node, count in self._starts.items()}
         brokers = [node for node, roles in self.roles.items() if roles.is_broker]
         await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
@@ -238,7 +238,7 @@ class DockerCluster(OfTarget[Target]):
         return self._there(self._readiness_or_none)
 
     def adopt(self, parts: Parts) -> None:
-        """The parts of a running cluster, or of one with nodes that are yet to be started."""
+        """The parts of a running cluster, or of one whose nodes are yet to be started."""
         self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
         self._take(parts)
@@ -252,7 +252,7 @@ class DockerCluster(OfTarget[Target]):
         self._parts_or_none = parts
 
     def _start(self, node: NodeId) -> bool:
-        """Whether another process began: a node that runs goes on."""
+        """Whether another process began: a running node goes on."""
         return self._life.start(node)
 
     def _prepare(self) -> Parts:
@@ -273,12 +273,12 @@ class DockerCluster(OfTarget[Target]):
         try:
             if not self._name_is_anothers:
                 demolish(self._client, self._labels.run_id, self._images.agent)
-                self._lock.acquire()  # that of a kept cluster is free
-        finally:  # what could not be removed may be by whoever comes next
+                self._lock.acquire()  # the name of a kept cluster is free
+        finally:  # the remains may be removed by the next run
             self.let_go()
 
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
-        """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
+        """Probes leave from the nodes' own networks; if a node is off, from the proxy's."""
         proxy_pid = self._life.proxy_pid()
         pids = self._life.pids()
         off = {node for node, pid in pids.items() if not pid}

@@ -1,4 +1,4 @@
-"""What a cluster that is up knows of itself: its target and its id, on the labels of its nodes."""
+"""The target and the id of a running cluster, read from the labels of its nodes."""
 
 import json
 from collections.abc import Mapping
@@ -17,5 +17,6 @@ def labels_of(target: Target, cluster_id: str) -> dict[str, str]:
 
 
 def target_of(labels: Mapping[str, str]) -> Target:
-    """The target that wrote these labels; a planted bug and time-outs matter at its start only."""
+    """The target that wrote these labels; a planted bug and time-outs only matter when it is
+    started."""
     return target_named(labels.get(TARGET, NODE), json.loads(labels.get(SETTINGS, "{}")))

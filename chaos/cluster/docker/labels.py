@@ -1,4 +1,4 @@
-"""The labels by which everything of a run is found again, by any process."""
+"""The labels by which any process finds all parts of a run."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ class ContainerRole(StrEnum):
 
 
 class Owner(StrEnum):
-    """The owner of the cluster: only what belongs to a process dies with it."""
+    """The owner of the cluster: what belongs to a process dies with it."""
 
     RUN = "run"
     KEPT = "kept"  # `up`, and runs with --keep: never reaped
@@ -30,7 +30,7 @@ class Owner(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLabels:
-    """What every container, network and volume of one run carries."""
+    """The labels of every container, network and volume of one run."""
 
     run_id: str
     owner: Owner
@@ -51,7 +51,7 @@ class RunLabels:
 
 
 def prefix(run_id: str) -> str:
-    """What the names of a run's containers, networks, volumes and disk images start with."""
+    """The prefix of the names of a run's containers, networks, volumes and disk images."""
     return f"kraft-chaos-{run_id}-"
 
 

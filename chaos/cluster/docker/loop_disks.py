@@ -1,6 +1,6 @@
 """Each node's disk: a file-backed ext4 on a loop device, handed to the engine as a volume.
 
-Where loop devices are not to be had, plain volumes; then no power can be cut.
+Without loop devices, plain volumes are used; then no power can be cut.
 """
 
 import json
@@ -26,9 +26,9 @@ MOUNT_OPTIONS = "noauto_da_alloc,commit=300,errors=remount-ro"
 
 
 def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: bool = False) -> str:
-    """Empty when power can be cut on this engine, else the reason; tried out on a scratch disk.
+    """ "" if power can be cut on this engine, else the reason; tried on a scratch disk.
 
-    A success is remembered for this engine and kernel, unless it shall be tried `again`.
+    Success is remembered for this engine and kernel, unless it is to be tried `again`.
     """
     info = client.info()
     known = cache_dir() / "loop-disks.json"
@@ -39,7 +39,7 @@ def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: b
     if why:
         known.unlink(missing_ok=True)
     else:
-        known.write_text(json.dumps(here))  # success only: what is missing may be mended
+        known.write_text(json.dumps(here))  # only success: what is missing may be installed
     return why
 
 
@@ -67,7 +67,7 @@ def create_loop_disks(
     nodes: Sequence[NodeId],
     mebibytes: int,
 ) -> dict[NodeId, str]:
-    """Make and attach the disks of all nodes, sparse; returns the loop device of each."""
+    """Make and attach the sparse disks of all nodes; returns the loop device of each."""
     made = agent.each(
         "make_disk",
         [
@@ -90,7 +90,7 @@ def create_plain_volumes(
 
 
 def devices_of(agent: Agent, run_id: str) -> dict[NodeId, str]:
-    """The loop devices of a run that is already there, by node."""
+    """The loop devices of an existing run, by node."""
     found: dict[str, str] = agent.call("loops", prefix=label.prefix(run_id))
     start = f"{label.prefix(run_id)}node-"
     return {

@@ -1,9 +1,9 @@
-"""Watches over what the harness has put beside the nodes: the engine, the proxy, the disk agent.
+"""Watches the harness's own parts beside the nodes: the engine, the proxy, the disk agent.
 
-All that nodes and clients say to each other goes through the proxy, all that needs privilege
-through the agent, and every container through the engine. Where one of them dies, is stopped or is
-not let run, nodes seem to do wrong what this machine did; so each is looked at some times a second,
-and the first that does not work ends the run with its name.
+All traffic of nodes and clients goes through the proxy, all that needs privilege through the agent,
+and every container through the engine. If one of them dies, is stopped or gets no processor time,
+nodes seem to do wrong although this machine is the cause. So each is checked several times a
+second, and the first that does not work ends the run with its name.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from chaos.setup import docker_engine
 
 LOOK_S = 0.5
 ANSWERS_WITHIN_S = 2
-# On a busy machine an answer may be late; what has not answered for so long does not work.
+# On a busy machine an answer may be late; a part that is silent for this long does not work.
 SILENT_S = 6.0
 PROXY, AGENT, ENGINE = "the proxy (toxiproxy)", "the disk agent", "the Docker engine"
 
@@ -35,8 +35,8 @@ _ENGINES = "look at it: docker info"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """Why a part does not work; "" where it does. `for_sure`: no busy machine can be the reason.
-    `since_ns`: if that is known."""
+    """Why a part does not work; "" if it does. `for_sure`: a busy machine cannot be the reason.
+    `since_ns`: if known."""
 
     why: str = ""
     for_sure: bool = False
@@ -56,10 +56,10 @@ class MachineryWatch:
         self._gate = gate
         self._failed: FailedPart | None = None
         self._well_ns = dict.fromkeys((ENGINE, PROXY, AGENT), time.monotonic_ns())
-        self._doubted = ""  # in the last look
+        self._doubted = ""  # in the last check
 
     async def until_it_fails(self) -> None:
-        """Until cancelled. Raises MachineryError."""
+        """Runs until cancelled. Raises MachineryError."""
         while True:
             failed = await self._gate.run(self.look)
             if failed is not None:
@@ -67,7 +67,7 @@ class MachineryWatch:
             await asyncio.sleep(LOOK_S)
 
     async def last_look(self) -> FailedPart | None:
-        """For a run that broke off: until each part is seen to work, or one not to."""
+        """For a run that broke off: checks until each part is known to work, or one not to."""
         while True:
             failed = await self._gate.run(self.look)
             if failed is not None or not self._doubted:
@@ -75,8 +75,8 @@ class MachineryWatch:
             await asyncio.sleep(LOOK_S)
 
     def look(self) -> FailedPart | None:
-        """The first part that has not worked for so long, or does not for sure; once one was found
-        it stays the one. Blocks."""
+        """The first part that has not worked for so long, or surely does not work; once found, it
+        stays the result. Blocks."""
         if self._failed is None:
             self._failed = self._first_failed()
         return self._failed
@@ -98,7 +98,7 @@ class MachineryWatch:
                 since_ns = self._well_ns[part] if seen.since_ns is None else seen.since_ns
                 return FailedPart(part=part, what=seen.why, since_ns=since_ns, mend=mend)
             self._doubted = part
-            return None  # others are seen through it
+            return None  # the others are checked through it
         return None
 
     def _looks(self) -> Sequence[tuple[str, Callable[[], _Look | None], str]]:
@@ -119,13 +119,13 @@ class MachineryWatch:
         return _WELL
 
     def _look_at_proxy(self) -> _Look:
-        """Where there is an agent it tells of a process that is stopped, before that is silent."""
+        """If there is an agent, it reports a stopped process before that is silent for too long."""
         pid, ended = self._process_of(self._parts.proxy)
         if ended is not None:
             return ended
         try:
             threads = self._ask_agent("states", pid=pid)
-        except ClusterError:  # another one serves the agent, or the agent is next to be looked at
+        except ClusterError:  # another process serves the agent, or the agent is checked next
             threads = ""
         if of_pause(threads).bit and "T" in threads:
             return _Look(why="was stopped (SIGSTOP)", for_sure=True)
@@ -149,7 +149,7 @@ class MachineryWatch:
         return str(agent.ask(operation, ANSWERS_WITHIN_S, pid=pid)) if agent is not None else ""
 
     def _process_of(self, container: Container) -> tuple[int, _Look | None]:
-        """The first process of a container that runs, or what became of it."""
+        """The first process of a running container, or how the container ended."""
         try:
             state = self._client.api.inspect_container(container.id or "")["State"]
         except NotFound:
@@ -165,7 +165,7 @@ class MachineryWatch:
 
 
 def no_engine(error: DockerException) -> FailedPart:
-    """Of an engine that did not answer when its watch was to begin."""
+    """For an engine that did not answer when its watch was to begin."""
     now_ns = time.monotonic_ns()
     return FailedPart(
         part=ENGINE, what=f"does not answer ({error})", since_ns=now_ns, mend=_ENGINES

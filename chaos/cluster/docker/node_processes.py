@@ -1,4 +1,4 @@
-"""The processes of a cluster's nodes: started, stopped, killed, paused and looked at."""
+"""The processes of a cluster's nodes: starts, stops, kills, pauses and inspects them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ from chaos.cluster.interface import FaultEvidence, NodeId, NodeStatus, UnaskedEn
 
 
 class NodeProcesses:
-    """Of all nodes of one cluster.
+    """All nodes of one cluster.
 
-    What the engine says of a process is gone once another one is started in its container, so
-    before anything is done to a node it is asked whether its last process ended unasked.
+    The engine forgets a process once another one is started in its container, so before anything is
+    done to a node it is asked whether the last process ended unasked.
     """
 
     def __init__(self, parts: Parts, *, stops_within_s: int) -> None:
@@ -29,7 +29,7 @@ class NodeProcesses:
         self._unasked_ends: list[UnaskedEnd] = []
 
     def container(self, node: NodeId) -> Container:
-        """With what the engine knows of it now."""
+        """With the engine's current data."""
         container = self._parts.containers[node]
         container.reload()
         return container
@@ -67,7 +67,7 @@ class NodeProcesses:
         return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
 
     def start(self, node: NodeId) -> bool:
-        """Whether a process began: none does where one runs."""
+        """Whether a process began: none does if one runs."""
         container = self.container(node)
         self._note_unasked_end(container, node)
         ran = bool(container.attrs["State"]["Running"])
@@ -77,7 +77,7 @@ class NodeProcesses:
         return not ran
 
     def stop(self, node: NodeId) -> bool:
-        """Whether the process ended by itself: the engine kills what outlives its time."""
+        """Whether the process ended by itself: the engine kills one that exceeds its time."""
         self.is_off([node])
         container = self.container(node)
         ran = bool(container.attrs["State"]["Running"])
@@ -138,14 +138,14 @@ class NodeProcesses:
         return int(self._parts.proxy.attrs["State"]["Pid"])
 
     def _reachable(self, node: NodeId, *, on: bool) -> None:
-        """A node that is off is unreachable at once: the proxy would block on dialling it."""
+        """A node that is off becomes unreachable at once: the proxy would block on dialling it."""
         if self._parts.agent is not None:
             address = self._parts.topology.networks[node].address
             where = {"pid": self.proxy_pid(), "address": address}
             self._parts.agent.call("unreachable", **where, on=not on)
 
     def pids(self) -> dict[NodeId, int]:
-        """Of every node's first process; 0 where a node is off."""
+        """The pid of every node's first process; 0 if the node is off."""
         containers = {node: self.container(node) for node in sorted(self._parts.containers)}
         return {node: int(each.attrs["State"]["Pid"]) for node, each in containers.items()}
 
@@ -161,6 +161,6 @@ def _unasked_end(container: Container, node: NodeId) -> UnaskedEnd:
 
 
 def mono_ns_of(finished_at: str) -> int:
-    """The monotonic time of a moment that the engine tells by the wall clock, in RFC 3339."""
+    """The monotonic time of a moment for which the engine has the wall clock, in RFC 3339."""
     ago_s = time.time() - datetime.fromisoformat(finished_at).timestamp()
     return time.monotonic_ns() - int(ago_s * 1e9)

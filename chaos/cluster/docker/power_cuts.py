@@ -1,17 +1,17 @@
 """Power cuts, in the order that was measured to be sound.
 
-0. Where syncs were made slow, those that wait are held back: they must not end in the meantime.
-   Stalled ones are held a second longer, so that what was answered before them arrives.
+0. If syncs were made slow, waiting ones are held back: they must not end in the meantime. Stalled
+   ones are held a second longer, so that earlier answers arrive.
 1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in
    flight during the shutdown may return 0 although nothing reached the disk.
 2. The canary, a block synced long ago, is overwritten and not synced.
 3. The network falls silent before anything dies, else the kill would send FIN and RST; before that
    the node's address becomes unreachable for the proxy, which would block on dialling it.
 4. The file system is shut down without a last flush; only then SIGKILL, as its unmount would flush.
-5. The kernel lets go of the file system; a mount before that finds the dead one.
+5. The kernel lets go of the file system; an earlier mount finds the dead one.
 
-Of nodes that are to be stopped before their power fails, the file systems are held: the unmount at
-a process's end would flush. All is still then, and steps 2, 4 without the kill, and 5 are left.
+If nodes are to be stopped before their power fails, their file systems are held: the unmount at the
+end of a process would flush. All is still then, and steps 2, 4 (without the kill) and 5 remain.
 """
 
 import itertools
@@ -38,22 +38,22 @@ from chaos.container_files import read_file
 
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "
-# What strace does to a sync: hold it back for so many microseconds, or answer in its place.
+# What strace does to a sync: hold it back for this many microseconds, or answer in its place.
 INJECTED = {
     DiskTrouble.SLOW: "delay_enter=40000",
     DiskTrouble.STALLED: "delay_enter=1000000",
     DiskTrouble.LYING: "retval=0",
 }
-# What was answered before the held syncs is on its way through the proxy to clients that write it
-# down, and nothing tells when the last of it has come: cut before, an acknowledgement was never
-# heard, and its loss would be no node's fault.
+# Answers that were sent before the syncs were held are still on their way through the proxy to
+# clients, and nothing shows when the last one has arrived. With an earlier cut, an
+# acknowledgement would never be recorded, and its loss would be no node's fault.
 ANSWERS_ARRIVE_S = 1.0
 KILLED_WITHIN_S = 5.0
 STILL_WITHIN_S = 2.0
-STILL_RUNS = -1  # instead of an exit code
+STILL_RUNS = -1  # in place of an exit code
 
 T = TypeVar("T")
-# By which the agent reaches a disk: a process, and a path as that process sees it.
+# How the agent reaches a disk: a process, and a path as that process sees it.
 Places = Mapping[NodeId, Mapping[str, object]]
 
 
@@ -129,14 +129,14 @@ class Power:
     def _hold_syncs(self, troubled: Sequence[int], stalled: Sequence[int]) -> None:
         self._agent.call("hold_trouble", pids=troubled, waiting=stalled)
         if stalled:
-            # A fixed time, for nothing tells when the last answer that was sent has arrived.
+            # A fixed time, since nothing shows when the last answer that was sent has arrived.
             time.sleep(ANSWERS_ARRIVE_S)
 
     def _is_stalled(self, node: NodeId) -> bool:
         return self._troubles.get(node) is DiskTrouble.STALLED
 
     def sync(self, container: Container) -> None:
-        """Write out all of the disk of a node that runs."""
+        """Write out the whole disk of a running node."""
         self._agent.call("sync", pid=_pid(container), path=DATA)
 
     def hold(self, victims: Mapping[NodeId, Container]) -> Places:
@@ -155,8 +155,8 @@ class Power:
         *,
         synced: bool,
     ) -> Mapping[NodeId, PowerCutMeasured]:
-        """Cut the power of held disks after their nodes have ended; sync them before, if asked
-        to."""
+        """Cut the power of held disks after their nodes have ended; sync them before, if
+        requested."""
         if synced:
             self._agent.each("sync", list(held.values()))
         overwritten = self._canaries(held)
@@ -179,11 +179,11 @@ class Power:
         self._agent.each("let_go", list(held.values()))
 
     def wait_gone(self, nodes: Iterable[NodeId]) -> None:
-        """Until the kernel has let go of the disks of nodes that are off."""
+        """Wait until the kernel has let go of the disks of nodes that are off."""
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
 
     def connect(self, node: NodeId, container: Container) -> None:
-        """Give a node that is off its network back, with the address that it had."""
+        """Connect a node that is off to its network again, with its former address."""
         container.reload()
         network = self._labels.name(host_name(node))
         if network not in container.attrs["NetworkSettings"]["Networks"]:
@@ -192,14 +192,14 @@ class Power:
             )
 
     def look_at_canary(self, node: NodeId, container: Container) -> None:
-        """After a start: what the disk remembers of the overwriting before the last cut."""
+        """After a start: whether the disk remembers the overwriting before the last cut."""
         cut = self.cuts.get(node)
         if cut is not None and not cut.canary:
             canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
 
     def look_at_canary_of(self, node: NodeId, container: Container) -> None:
-        """The same of a node that is off, before its disk becomes another one."""
+        """The same for a node that is off, before its disk is replaced."""
         cut = self.cuts.get(node)
         if cut is not None and not cut.canary:
             old = read_file(container, f"{DATA}/{CANARY}") == SYNCED
@@ -208,8 +208,8 @@ class Power:
     def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
         """Stop all victims in one request, at one moment; the states of their threads then.
 
-        A thread with an fsync that ends just now runs for a moment, within the kernel, on its way
-        to the stop; that moment may be long on a busy machine, so it is waited for.
+        A thread with an fsync that just ended still runs for a moment within the kernel, on its way
+        to the stop. That moment may be long on a busy machine, so it is waited for.
         """
 
         def look() -> dict[NodeId, str]:
@@ -233,7 +233,7 @@ class Power:
         return sum(state in ("R" if node in self._troubles else "RS") for state in states)
 
     def _canaries(self, places: Places) -> dict[NodeId, bool]:
-        """Another text for every cut, as the agent demands."""
+        """Another text for every cut, as the agent requires."""
         number = next(self._draws)
         seen = self._agent.each(
             "canary_overwrite",
@@ -284,7 +284,7 @@ def _read(text: str) -> PowerCutMeasured:
 
 
 def _last_look(looked: RetryCallState) -> dict[NodeId, str]:
-    """A thread that moves for so long was not stopped: the evidence will say so."""
+    """A thread that moves for this long was not stopped: the evidence will say so."""
     assert looked.outcome is not None
     seen: dict[NodeId, str] = looked.outcome.result()
     return seen
@@ -296,11 +296,12 @@ def _pid(container: Container) -> int:
 
 
 def kill(container: Container) -> int:
-    """SIGKILL, and wait until it is gone; its exit code, or -1 when it still runs."""
+    """SIGKILL, and wait until the process is gone; its exit code, or -1 if it still runs."""
     container.kill()
     try:
         return int(container.wait(timeout=KILLED_WITHIN_S)["StatusCode"])
-    except (requests.Timeout, requests.ConnectionError):  # how the library says that it did not end
+    # the library's way to say that it did not end
+    except (requests.Timeout, requests.ConnectionError):
         return STILL_RUNS
 
 

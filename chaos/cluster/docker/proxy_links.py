@@ -1,4 +1,4 @@
-"""The directed links between nodes: cut, healed, and what was swallowed meanwhile.
+"""The proxies of a cluster: directed links between nodes, and the links by which clients enter.
 
 `cut(i->j)` means that no byte from i reaches j. Bytes of i travel on two links' proxies: upstream
 on those of i->j (connections that i opened), and downstream on those of j->i (answers to
@@ -25,22 +25,22 @@ from chaos.cluster.interface import Address, FaultEvidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.topology import ProxyEntry, Topology
 
-# The ways in for clients: shut for some nodes, opened again, and what was swallowed meanwhile.
+# Client links: shut for some nodes and opened again, with evidence of what was swallowed.
 
 
 _ANSWER_WITHIN_S = 0.2  # a node answers ApiVersions within a few ms
 _COUNTED_WITHIN_S = 1.0
 _LOOK_S = 0.005
-_MARK = api_versions_request(correlation_id=0x6B65)  # harmless, should it arrive
+_MARK = api_versions_request(correlation_id=0x6B65)  # harmless if it arrives
 
 
 class Entrances:
-    """Of one cluster. Nodes reach each other by other proxies, whatever happens here."""
+    """The client links of one cluster. Nodes reach each other by other proxies."""
 
     def __init__(self, api: ToxiproxyApi, topology: Topology) -> None:
         self._api = api
         self._topology = topology
-        self._shut: dict[NodeId, Counters] = {}  # with the counters as they were then
+        self._shut: dict[NodeId, Counters] = {}  # with the counters of that moment
 
     def close(self, nodes: Sequence[NodeId]) -> None:
         before = self._api.counters()
@@ -50,7 +50,7 @@ class Entrances:
             self._shut.setdefault(node, before)
 
     def open(self, nodes: Sequence[NodeId]) -> dict[NodeId, FaultEvidence]:
-        """Knock, then let pass again."""
+        """Probe, then let pass again."""
         found = {}
         for node in nodes:
             if node in self._shut:
@@ -102,9 +102,9 @@ def _knock(entrance: Address) -> int:
 KNOCK_WAIT_S = 0.1  # a node answers ApiVersions within a few ms
 SETTLE_WITHIN_S = 1.0
 SETTLED_AFTER_S = 0.02  # without a change
-FURTHER_LOOKS = 2  # a connection that breaks beside a probe can hide what became of it
+FURTHER_LOOKS = 2  # a connection that breaks beside a probe can hide its outcome
 MEMORY = "cut "
-MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
+MARK = api_versions_request(correlation_id=0x6B63)  # harmless if it arrives
 
 
 Where = tuple[str, Stream]  # a direction of a proxy
@@ -113,20 +113,20 @@ Marked = tuple[Link, int]  # a probe: along which link, and to which of its port
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What was looked at before a heal, and in what order: `bare`, probes, `probed`.
+    """The checks before a heal, in their order: `bare`, probes, `probed`.
 
-    `first` is the `bare` of the first look, where more than one was needed.
+    `first` is the `bare` of the first check, if more than one was needed.
     """
 
     first: Counters
     bare: Counters
     answered: Mapping[Marked, int]  # bytes that came back to the probes that could be sent
     probed: Counters
-    stopped: frozenset[Where]  # by the proxy's own word
+    stopped: frozenset[Where]  # by the proxy's own report
 
 
 class ProxyLinks:
-    """All links of one cluster. The agent remembers what is cut, for a process that attaches
+    """All links of one cluster. The agent remembers which are cut, for a process that attaches
     later."""
 
     def __init__(self, api: ToxiproxyApi, topology: Topology, agent: Agent | None) -> None:
@@ -184,7 +184,7 @@ class ProxyLinks:
         off: Collection[NodeId],
         bare: Counters,
     ) -> _Seen:
-        """Send probes while all is still cut, and see what the proxy makes of them."""
+        """Send probes while all links are still cut, and read how the proxy handles them."""
         answered = self._knock(cut, pids, off)
         self._until(lambda now: self._counted(bare, now, answered))
         probed = self._until_settled({link for link, _ in answered})
@@ -202,7 +202,7 @@ class ProxyLinks:
             self._api.delay(proxy.name, stream, self._latency_ms)
 
     def quicken(self, pids: Mapping[NodeId, int]) -> FaultEvidence:
-        """Probe, then take the delays away. `pids`: of the nodes that run."""
+        """Probe, then remove the delays. `pids`: of the running nodes."""
         probed = [
             (link, port)
             for link in self._topology.links()
@@ -269,7 +269,7 @@ class ProxyLinks:
     def _knock(
         self, cut: Sequence[Link], pids: Mapping[NodeId, int], off: Collection[NodeId]
     ) -> dict[Marked, int]:
-        """A marked probe along every cut link, and along its opposite where that is open.
+        """A marked probe along every cut link, and along its opposite if that is open.
 
         How many bytes came back, for each that could be sent. The proxy takes a connection to a
         node that is off, dials in vain, and reads nothing of what is sent.
@@ -288,7 +288,7 @@ class ProxyLinks:
         return {probe: count for probe, count in zip(probes, answered, strict=True) if count >= 0}
 
     def _counted(self, bare: Counters, now: Counters, probes: Iterable[Marked]) -> bool:
-        """Whether the probes are in the counters: they grow as a connection closes."""
+        """Whether the counters include the probes: they grow when a connection closes."""
         seen = {(link, port): self._probe_passage(link, port, bare, now) for link, port in probes}
         return all(
             (passage.received if link in self._cut else passage.sent) >= len(MARK)
@@ -296,7 +296,7 @@ class ProxyLinks:
         )
 
     def _until_settled(self, links: Iterable[Link]) -> Counters:
-        """The counters once connections of these links that are being closed are in them."""
+        """The counters once they include connections of these links that are being closed."""
         names = {proxy.name for link in links for proxy, _ in self._paths(link)}
         last, since = Counters(), time.monotonic()
 
@@ -310,14 +310,15 @@ class ProxyLinks:
         return self._until(settled)
 
     def _until(self, done: Callable[[Counters], bool]) -> Counters:
-        """The counters once they are so, or as they are when waiting becomes pointless."""
+        """The counters once the condition holds, or when waiting becomes pointless."""
         deadline = time.monotonic() + SETTLE_WITHIN_S
         while not done(now := self._api.counters()) and time.monotonic() < deadline:
             time.sleep(0.005)  # between two looks at the counters
         return now
 
     def _paths(self, link: Link) -> Sequence[tuple[ProxyEntry, Stream]]:
-        """The places where bytes from source to destination pass: as requests, and as answers."""
+        """The proxies and directions by which bytes from source to destination pass: as requests,
+        and as answers."""
         there = self._topology.link_proxies(link)
         back = self._topology.link_proxies(Link(link.destination, link.source))
         return [
@@ -326,7 +327,7 @@ class ProxyLinks:
         ]
 
     def _passed(self, link: Link, since: Counters, until: Counters) -> Passage:
-        """Bytes from source to destination between two looks, over all paths."""
+        """Bytes from source to destination between two checks, over all paths."""
         parts = [
             until.of(proxy.name, stream) - since.of(proxy.name, stream)
             for proxy, stream in self._paths(link)
@@ -334,7 +335,7 @@ class ProxyLinks:
         return Passage(sum(p.received for p in parts), sum(p.sent for p in parts))
 
     def _probe_passage(self, link: Link, port: int, since: Counters, until: Counters) -> Passage:
-        """Requests to one port of the destination between two looks, the path of a probe."""
+        """Requests to one port of the destination between two checks, on the path of a probe."""
         place = self._topology.inner_ports(link.destination).index(port)
         name = self._topology.link_proxies(link)[place].name
         return until.of(name, Stream.UPSTREAM) - since.of(name, Stream.UPSTREAM)
@@ -351,7 +352,8 @@ class ProxyLinks:
         )
 
     def _stops(self, link: Link, seen: _Seen, *, wanted: bool) -> tuple[str, ...]:
-        """What from source to destination the proxy says it stops (`wanted`), or does not."""
+        """Whether the proxy reports that it stops what goes from source to destination (`wanted`),
+        or does not."""
         found = dict.fromkeys(
             "requests" if stream is Stream.UPSTREAM else "answers"
             for proxy, stream in self._paths(link)

@@ -1,4 +1,4 @@
-"""Waiting for nodes: until a process answers, and until brokers may be led and followed."""
+"""Waits until nodes answer; runs work in threads until a gate closes; reads votes from disks."""
 
 import asyncio
 import json
@@ -16,10 +16,10 @@ from chaos.cluster.probe import until_it_answers, until_it_knows
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
 from chaos.container_files import read_file
 
-# Work that runs in threads, and the moment when no more of it may begin.
+# Work that runs in threads, and a gate after which no more of it may begin.
 #
-# A cancelled task leaves its thread running; what that thread still creates must not be created
-# behind the back of the thread that removes everything.
+# A cancelled task leaves its thread running; that thread must not create anything behind the back
+# of the thread that removes everything.
 
 
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ DRAINED_WITHIN_S = 60.0
 
 
 class Gate:
-    """Counts the threads at work, and closes once."""
+    """Counts the working threads, and closes once."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -66,11 +66,11 @@ class Gate:
 
 
 PAUSE_S = 0.1
-LAST_LINES = 8  # of a log, that an error shows
+LAST_LINES = 8  # of a log, shown in an error
 
 
 class Readiness:
-    """Of the nodes of one cluster. Raises NeverReadyError, with a node's last words."""
+    """Waits for the nodes of one cluster. Raises NeverReadyError, with a node's last words."""
 
     def __init__(self, gate: Gate, parts: Parts, *, run_id: str, within_s: float) -> None:
         self._gate = gate
@@ -101,7 +101,7 @@ class Readiness:
         return False
 
     async def knows(self, node: NodeId, brokers: Sequence[NodeId]) -> None:
-        """Wait until a broker tells clients of all these brokers: registered and not fenced."""
+        """Wait until a broker reports all these brokers to clients: registered and not fenced."""
         asking = until_it_knows(self._entries[node], frozenset(brokers), self._within_s)
         if not await self._while_alive(node, asking):
             names = ", ".join(map(str, brokers))
@@ -133,7 +133,7 @@ class Readiness:
 
 
 def last_words(container: Container) -> str:
-    """The end of a log, without the frames of a JVM's stack: what went wrong stands above them."""
+    """The end of a log, without the stack frames of a JVM: the error stands above them."""
     try:
         log = container.logs(tail=100).decode(errors="replace")
     except APIError as error:
@@ -142,7 +142,7 @@ def last_words(container: Container) -> str:
     return "\n".join(lines[-LAST_LINES:])
 
 
-# The votes of a cluster's controllers, as they stand on their disks.
+# The votes of a cluster's controllers, as their disks have them.
 
 
 QUORUM_STATE = "__cluster_metadata-0/quorum-state"
@@ -150,7 +150,7 @@ QUORUM_STATE = "__cluster_metadata-0/quorum-state"
 
 def vote_of(container: Container) -> NodeId | None:
     """The vote in the newest epoch of a node; None: it has not voted. Kafka replaces the file as a
-    whole, and makes it with the first thing that it has to remember."""
+    whole, and creates it when there is something to remember."""
     try:
         content = read_file(container, f"{DATA}/{LOG_DIRECTORY}/{QUORUM_STATE}")
     except NotFound:

@@ -1,4 +1,4 @@
-"""Which runs live, and the removal of what the dead have left.
+"""Which runs live; removes what dead runs left, and saves the logs and disks of nodes.
 
 A run is alive while its process holds the lock on the run's file; the kernel drops the lock with
 the process, however it ends. Only the dead are reaped, and only this user's: by label, and loop
@@ -35,13 +35,13 @@ from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, SECOND_LOG_DIRECTO
 from chaos.container_files import copy_out
 from chaos.setup.shell import cache_dir, runtime_dir
 
-# What a node leaves behind, copied off the engine: output of all its incarnations, log directory.
+# Saves what a node leaves: the output of all its processes, and its log directory.
 #
 # The engine keeps a container's output, whether it runs or not.
 
 
 def save_nodes(nodes: Sequence[Container], agent: Agent | None, into: Path) -> None:
-    """Running nodes stand still meanwhile, so that their files are of one moment."""
+    """Running nodes are stopped meanwhile, so that their files are of one moment."""
     pids = [int(node.attrs["State"]["Pid"]) for node in nodes if node.attrs["State"]["Running"]]
     if agent is not None and pids:
         agent.call("quiesce", pids=pids)
@@ -71,7 +71,7 @@ def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
 
 
 def save_disk(container: Container, into: Path) -> None:
-    """Both log directories, the first without its name: most nodes have no other."""
+    """Both log directories, the first without its name: most nodes have only that one."""
     into.mkdir(parents=True, exist_ok=True)
     places = {LOG_DIRECTORY: into, SECOND_LOG_DIRECTORY: into / SECOND_LOG_DIRECTORY}
     for name, place in places.items():
@@ -118,10 +118,10 @@ class RunLock:
 
 
 def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[Reaped]:
-    """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
+    """Remove what this user's dead runs have left, after saving their nodes' logs and disks.
 
-    What cannot be removed is said in the result: it must not disturb the run that is about to be.
-    `held` is the run of the caller's lock: an earlier run with that name is dead.
+    The result names what cannot be removed: it must not disturb the run that begins. `held` is the
+    run of the caller's lock: an earlier run with that name is dead.
     """
     reaped = []
     for run_id, (owner, directory) in sorted(_runs(client).items()):
@@ -151,14 +151,14 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
-    """Remove every trace of a run. Idempotent; ClusterError when something stays."""
+    """Remove every trace of a run. Idempotent; ClusterError if something stays."""
 
     def remove() -> bool:
         if left_of(client, run_id):
             _remove_all(client, run_id, agent_image)
         return not left_of(client, run_id)
 
-    # What was in use may be free at the next try.
+    # Parts that were in use may be free at the next try.
     trying = Retrying(
         retry=retry_any(
             retry_if_exception_type((APIError, ClusterError)), retry_if_not_result(bool)
@@ -198,7 +198,7 @@ def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> N
 def _detach_disks(
     client: docker.DockerClient, run_id: str, agents: list[Container], agent_image: str
 ) -> None:
-    """By the agent of the run; where it died with disks attached, by a new one."""
+    """Through the agent of the run; if it died with disks attached, through a new one."""
     running = [agent for agent in agents if agent.status == "running"]
     if running:
         agent = Agent(running[0])
@@ -252,14 +252,14 @@ def _containers(
 
 
 def _end(node: Container) -> None:
-    """Before any of them is saved: one that worked on would tell of what another's account, saved
-    before, does not tell yet, and a judge would accuse it."""
+    """End all nodes before any of them is saved: a node that worked on would have records of what
+    another node's copy, saved earlier, does not have yet, and a judge would accuse it."""
     try:
         node.kill()
     except APIError as error:
         if error.status_code != 409:  # it had ended by itself
             raise
-    node.wait()  # its output is whole then
+    node.wait()  # its output is complete then
 
 
 def _remove_container(container: Container) -> None:

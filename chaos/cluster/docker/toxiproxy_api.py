@@ -1,4 +1,4 @@
-"""A thin adapter over toxiproxy-python, which knows no time-outs and lets 5xx pass silently.
+"""The API of toxiproxy with its byte counters. toxiproxy-python has no time-outs and ignores 5xx.
 
 Its server is a class attribute, so it is set anew, under a lock, before every call.
 """
@@ -20,9 +20,9 @@ from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address
 from chaos.cluster.topology import ProxyEntry
 
-# toxiproxy's byte counters: what a link took in and what it passed on.
+# toxiproxy's byte counters: how much a link took in and passed on.
 #
-# A connection is added when it closes, so the counters are complete once a cut is healed.
+# A connection is counted when it closes, so the counters are complete once a cut is healed.
 
 
 SAMPLE = re.compile(r"^toxiproxy_proxy_(received|sent)_bytes_total\{([^}]*)\} (\S+)$", re.MULTILINE)
@@ -30,7 +30,7 @@ LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Stream(StrEnum):
-    """Which way the bytes of a connection go, seen from the side that opened it."""
+    """The direction of the bytes of a connection, seen from the side that opened it."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
@@ -57,7 +57,7 @@ class Counters:
 
 
 def parse(text: str) -> Counters:
-    """Read Prometheus' text form; other metrics are skipped."""
+    """Parse Prometheus' text form; other metrics are skipped."""
     sums: dict[tuple[str, Stream], list[int]] = {}
     for what, labels, value in SAMPLE.findall(text):
         by_name = dict(LABEL.findall(labels))
@@ -68,7 +68,7 @@ def parse(text: str) -> Counters:
 
 TIMEOUT_S = 3.0
 DIRECT = {"http": None, "all": None}  # whatever HTTP_PROXY says: the server is on this machine
-SWALLOW = "timeout"  # the type of the toxic that lets nothing pass; others only slow down
+SWALLOW = "timeout"  # the type of the toxic that lets nothing pass; others only delay
 _SERVER = threading.Lock()
 
 
@@ -77,7 +77,7 @@ class HungError(ClusterError):
 
 
 class ToxiproxyApi:
-    """What the links need of the server; every answer is looked at."""
+    """The calls to the server that links need; every answer is checked."""
 
     def __init__(self, server: Address, timeout_s: float = TIMEOUT_S) -> None:
         self.server = server
@@ -105,14 +105,14 @@ class ToxiproxyApi:
         self._remove(proxy, stream, "cut")
 
     def delay(self, proxy: str, stream: Stream, latency_ms: int) -> None:
-        """Let every byte of one direction take so long."""
+        """Delay every byte of one direction by this time."""
         self._add(proxy, stream, "slow", {"type": "latency", "attributes": {"latency": latency_ms}})
 
     def hurry(self, proxy: str, stream: Stream) -> None:
         self._remove(proxy, stream, "slow")
 
     def swallowed(self) -> frozenset[tuple[str, Stream]]:
-        """Which directions of which proxies are stopped, by the server's own word."""
+        """The stopped directions of proxies, by the server's own report."""
         proxies = json.loads(self._ask("get", "/proxies"))
         return frozenset(
             (name, Stream(toxic["stream"]))

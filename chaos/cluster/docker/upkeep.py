@@ -1,4 +1,4 @@
-"""Controllers that say at another host that they are reached, from their next start on."""
+"""Changes the advertised hosts of controllers, and moves replicas between log directories."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from workloads.wire.log_directories import (
     read_log_dirs,
 )
 
-TOLD_WITHIN_S = 60.0  # a voter tells the leader of itself each fetch time-out, 2 s
+TOLD_WITHIN_S = 60.0  # a voter reports itself to the leader each fetch time-out, 2 s
 _PAUSE_S = 0.1
 _ENDS = {Advertised.REACHABLE: AGAIN, Advertised.UNREACHABLE: NOWHERE}
 
@@ -37,7 +37,7 @@ def other_host(node: NodeId, advertised: Advertised) -> str:
 def change_host(
     container: Container, target: Target, topology: Topology, node: NodeId, host: str
 ) -> None:
-    """Let the next start of a node take a configuration in which others reach it at `host`."""
+    """Let the next start of a node use a configuration that advertises `host`."""
     seat = Seat(
         node=node,
         directory_id="",  # nothing of it stands in a configuration
@@ -51,7 +51,7 @@ def change_host(
 async def told_of(
     node: NodeId, host: str, entries: Mapping[NodeId, Address], within_s: float = TOLD_WITHIN_S
 ) -> FaultEvidence:
-    """Whether the quorum has committed that a voter is reached at `host`. `entries`: where its
+    """Whether the quorum has committed `host` as the address of a voter. `entries`: where its
     controllers are asked."""
     driver = TcpDriver(
         {int(each): ClientEntry(host=at.host, port=at.port) for each, at in entries.items()}
@@ -59,7 +59,7 @@ async def told_of(
     finder = LeaderFinder(driver)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within_s
-    written = -1  # up to where the leader had written when it first named that host
+    written = -1  # the leader's log end when it first named that host
     try:
         while loop.time() < deadline:
             claims = await finder.claims()
@@ -80,11 +80,11 @@ async def told_of(
 
 
 def names(claim: LeaderClaim, node: NodeId, host: str) -> bool:
-    """Whether a leader says that a voter is reached at `host`."""
+    """Whether a leader names that host for a voter."""
     return any(each.node == node and each.host == host for each in claim.listeners)
 
 
-# Replicas moved between the log directories of their broker, by asking the broker for it.
+# Moves replicas between the log directories of their broker, by requests to the broker.
 
 
 ASKED_WITHIN_S = 10.0
@@ -93,9 +93,10 @@ _INTERNAL = "__"  # topics of the cluster's own
 
 
 async def move_replicas(node: NodeId, entry: Address) -> FaultEvidence:
-    """Send every replica of clients' topics to the next log directory; done when all are there.
+    """Send every replica of clients' topics to the next log directory, and wait until all are
+    there.
 
-    Raises ClusterError where the broker does not answer, refuses, or is not done in time.
+    Raises ClusterError if the broker does not answer, refuses, or does not finish in time.
     """
     driver = TcpDriver({node: ClientEntry(host=entry.host, port=entry.port)})
     brokers = Brokers(driver, ASKED_WITHIN_S)

@@ -1,4 +1,5 @@
-"""The metadata of a simulated file system, and the journal through which it becomes durable.
+"""The metadata of a simulated file system, and the journal that makes it durable; steps and
+failures of disks.
 
 Names, sizes and the places of pages change by events. An event changes the running metadata at
 once and waits in `pending`; a commit applies what waits to the committed metadata, all of it and in

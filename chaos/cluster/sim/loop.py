@@ -84,7 +84,7 @@ class _Task(asyncio.Task[T]):
         return self._number
 
 
-# A callback that is never cancelled; where it raises, the run ends.
+# A callback that is never cancelled; if it raises, the run ends.
 _Due = partial[object]
 
 

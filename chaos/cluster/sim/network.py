@@ -32,10 +32,10 @@ from chaos.cluster.topology import (
 )
 from chaos.conditions import Conditions
 
-# Streams as their two ends see them: transports of asyncio, over the lanes of a network.
+# The two ends of a stream: transports of asyncio, over the lanes of a network.
 #
-# Written bytes go to the network (`chaos.cluster.sim.network`); arriving bytes are handed to
-# the end's protocol, at once or when its process next looks.
+# Written bytes go to the network; arriving bytes are handed to the end's protocol, at once or when
+# its process next looks.
 
 
 Accept = Callable[[], asyncio.BaseProtocol]

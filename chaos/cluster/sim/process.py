@@ -1,12 +1,12 @@
 """One life of one node: the counterpart of `node.server.shell`, on virtual time.
 
-`node.turn` decides what is done, and in which order, as there. A step takes no time. A sync takes
-the time that the disk asks for, and meanwhile the process does nothing: what arrives waits, as in a
-kernel's buffers, and so it does while the process is paused. `between` is called before every
+`node.turn` decides on effects and their order, as there. A step takes no time. A sync takes the
+time that the disk asks for, and meanwhile the process does nothing: what arrives waits, as in a
+kernel's buffers. The same holds while the process is paused. `between` is called before every
 effect, so that a fault can strike between any two of them.
 
-Some flushes are late (`chaos.conditions`): the process goes on meanwhile, as no shell of ours does,
-so that what the node promises is seen to rest on what it was told is durable, and on no order.
+Some flushes are late (`chaos.conditions`): the process goes on meanwhile, unlike any shell of ours.
+This shows that the node's promises rest on the reported end of durable records, and on no order.
 """
 
 from collections import deque
@@ -57,7 +57,7 @@ from node.storage.log import BatchLog, Log, perform, perform_on_replicas
 from node.storage.log_directories import LogDirectories
 from node.turn import Action, Marker, Turn, Turns
 
-# The logs that a process has open: that of the metadata, and of a broker those of its replicas.
+# The open logs of a process: the metadata log, and on a broker those of its replicas.
 
 
 class ProcessLogs:
@@ -79,7 +79,7 @@ class ProcessLogs:
         return self._replicas
 
 
-# What the turns of a process ask for, done: with sockets and a disk that are simulated.
+# Performs the effects of a process's turns, with simulated sockets and a simulated disk.
 
 
 class ProcessDeeds:
@@ -170,7 +170,7 @@ class ProcessDeeds:
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 
-# Named once: an enum takes longer to find a member than to compare one.
+# Members by name: an enum takes longer to find a member than to compare one.
 _STEPPED, _TRACES_LEAVE, _LISTEN = Marker.STEPPED, Marker.TRACES_LEAVE, Marker.LISTEN
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 

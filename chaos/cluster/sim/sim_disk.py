@@ -1,4 +1,5 @@
-"""The node's disk over a simulated file system, by exactly the system calls of the real one.
+"""A simulated node's disk, with exactly the system calls of the real one; the harness's faults and
+canary on it.
 
 A call that raises leaves its descriptor open, until `FileSystem.close_all`: its process ends.
 """

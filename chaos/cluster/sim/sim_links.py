@@ -1,4 +1,5 @@
-"""The links of a simulated cluster: cut, healed, slowed, with evidence as in containers."""
+"""The links of a simulated cluster, between nodes and from clients: cut, healed, slowed, with
+evidence as in containers."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -191,7 +192,7 @@ def _probes(
     return (Probe(size=len(MARK), passage=passage, answered=knocked[link].answered),)
 
 
-# The ways in for clients of a simulated cluster: shut, opened, with evidence as in containers.
+# Client links of a simulated cluster: shut and opened, with evidence as in containers.
 
 
 class SimEntrances:

@@ -1,4 +1,5 @@
-"""A node's machine: its disk, clock and output, and the processes that run on it one by one."""
+"""A node's machine: its disk, clock and output, the processes that run on it one by one, and what a
+run saves of it."""
 
 import random
 from collections.abc import Callable
@@ -323,7 +324,7 @@ def _name(path: str) -> str:
     return PurePosixPath(path).name
 
 
-# What a run keeps of a machine: what its processes said, and its disks.
+# What a run saves of a machine: the output of its processes, and its disks.
 
 
 def save_machine(machine: Machine, into: Path) -> None:

@@ -1,4 +1,5 @@
-"""Power cuts of simulated machines, each with what it left as evidence."""
+"""Power cuts of simulated machines, with evidence; the moments at which faults hit; bounded
+waits."""
 
 import asyncio
 import random
@@ -18,10 +19,9 @@ from chaos.cluster.sim.surroundings import Between, StruckError
 
 # When a fault hits: not at rest only, but between any two effects or operations of a disk.
 #
-# A fault that comes at a moment of virtual time would nearly always find its victims waiting, since
+# A fault at a drawn moment of virtual time would nearly always find its victims waiting, since
 # steps take no time. So a strike waits for a drawn number of effects and disk operations of its
-# victims, and hits before the next one; if they do too little for that in a short time, it hits
-# then.
+# victims, and hits before the next one; if they do too little in a short time, it hits at its end.
 
 
 _MOST_EFFECTS = 40  # of a few requests under a light load
@@ -120,7 +120,7 @@ def _cut(machine: Machine, mode: PowerCutMode) -> PowerCutMeasured:
     )
 
 
-# What is waited for in a simulated cluster, each for a bounded time.
+# Conditions that are waited for in a simulated cluster, each for a bounded time.
 
 
 ANSWERS_WITHIN_S = 30.0

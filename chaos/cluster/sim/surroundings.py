@@ -1,4 +1,5 @@
-"""What a simulated process lives in."""
+"""The environment of a simulated process: the node with its invariants, and the requests that it
+got."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 
-# What the simulator has its own of.
+# Modules of the node that the simulator replaces.
 _NOT_SIMULATED = frozenset(
     f"node.server.{name}" for name in ("cli", "run", "shell", "real_disk", "traces")
 )

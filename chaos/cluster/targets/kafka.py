@@ -1,9 +1,9 @@
 """Apache Kafka as a target: what its users write into server.properties, and its storage tool.
 
-Brokers are nodes 1..b, controllers b+1..b+c; combined nodes 1..b are both, and where there are more
-controllers than brokers, b+1..c are controllers only. Every node has an inner
-listener for the others and an outer one for clients; a controller's outer listener is a controller
-listener too, so that clients can ask the quorum itself.
+Brokers are nodes 1..b, controllers b+1..b+c; combined nodes 1..b are both, and if there are more
+controllers than brokers, b+1..c are controllers only. Every node has an inner listener for the
+others and an outer one for clients; a controller's outer listener is a controller listener too, so
+that clients can ask the quorum itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from chaos.cluster.targets.target import Seat, TargetBounds, second_log_director
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
 
-# The C2 compiler and a parallel collector cost more on few cores than they give within a run.
+# On few cores, the C2 compiler and a parallel collector cost more than they gain within a run.
 JVM = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError")
 JAVA = (
     "java",
@@ -26,9 +26,9 @@ JAVA = (
     "/opt/kafka/libs/*",
 )
 LISTENERS = ("INT", "EXT", "CONTROLLER", "EXTERNAL")
-# Not about time. Kafka's 50 partitions of an internal topic slow every restart, its indexes would
-# be 20 MiB a partition of every collected disk, its cleaner takes 128 MiB of memory for deduping,
-# and a topic that a question created would be news to the judge.
+# Settings not about time. Kafka's 50 partitions of an internal topic slow every restart, its
+# indexes would be 20 MiB a partition of every collected disk, its cleaner takes 128 MiB of memory
+# for deduping, and the judge does not know of topics that a request created.
 SMALL = {
     "auto.create.topics.enable": "false",
     "offsets.topic.num.partitions": "3",
@@ -37,8 +37,8 @@ SMALL = {
     "log.index.size.max.bytes": "1048576",
     "log.cleaner.dedupe.buffer.size": "4194304",
 }
-# Kafka's own would make a failover a matter of half a minute: a session of 9 s, 30 s until a silent
-# replica leaves the ISR, 30 s until a forwarded request gives a silent controller up.
+# With Kafka's own values a failover would take half a minute: a session of 9 s, 30 s until a
+# silent replica leaves the ISR, 30 s until a forwarded request gives a silent controller up.
 QUICK = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
@@ -47,10 +47,10 @@ QUICK = {
     "replica.socket.timeout.ms": "3000",
     "group.initial.rebalance.delay.ms": "0",
 }
-# Kafka takes no less for a segment of the metadata log. What its own tests set instead also bounds
-# its batches, and a controller that may not write one ends.
+# The smallest segment of the metadata log that Kafka accepts. The setting that its own tests use
+# instead also bounds its batches, and a controller that may not write one ends.
 _SEGMENT, _LEAST_SEGMENT = "metadata.log.segment.bytes", 8 << 20
-# A broker that is no controller does not start with them.
+# A broker that is no controller does not start with these settings.
 OF_CONTROLLERS = ("controller.quorum.auto.join.enable",)
 
 
@@ -58,15 +58,15 @@ OF_CONTROLLERS = ("controller.quorum.auto.join.enable",)
 class Kafka:
     """A release of Apache Kafka in a certain layout.
 
-    `conditions` are the time-outs of the quorum, left to Kafka where its stock ones are asked for.
+    `conditions` are the time-outs of the quorum; with `stock` ones they are left to Kafka.
     """
 
     release: str
     chosen: KafkaSettings = field(default_factory=KafkaSettings)
     conditions: Conditions = field(default_factory=Conditions)
 
-    # A JVM is slow to start on a machine that others use too, and a broker to hand over its work.
-    # Records are batched: a disk that is full within seconds is another matter.
+    # On a shared machine a JVM is slow to start, and a broker slow to hand over its work. Records
+    # are batched: a disk that fills up within seconds is another matter.
     bounds = TargetBounds(stops_within_s=30, disk_mebibytes=4096)
 
     traces = False
@@ -86,8 +86,8 @@ class Kafka:
 
     @property
     def promises(self) -> Sequence[str]:
-        # A controller describes configurations from what it has heard of the metadata log so far,
-        # and does not look at what brokers refuse before they forward a request to it.
+        # A controller describes configurations by the part of the metadata log that it has
+        # replayed, and does not check what brokers refuse before they forward a request to it.
         return ()
 
     @property
@@ -157,7 +157,7 @@ class Kafka:
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
-        # Where voters are told apart by their disks, one with another disk has to be voted in anew.
+        # If voters are identified by their disks, one with another disk has to be added again.
         no_voters = ("--no-initial-controllers",) if self._votes_by_log(node) else ()
         return (*self._format(cluster_id, properties_file), *no_voters)
 
@@ -171,12 +171,12 @@ class Kafka:
         return (*JAVA, "kafka.tools.StorageTool", "format", *what)
 
     def _log_dirs(self, node: NodeId, first: str) -> str:
-        """The first holds the metadata log, and is all that a controller has."""
+        """The first one holds the metadata log; controllers have no other."""
         two = self.chosen.log_dirs == 2 and self.roles(node).is_broker
         return f"{first},{second_log_directory(first)}" if two else first
 
     def _votes_by_log(self, node: NodeId) -> bool:
-        """Whether the disk of a node tells it the voters (KIP-853; kraft.version 1)."""
+        """Whether a node learns the voters from its disk (KIP-853; kraft.version 1)."""
         return not self.chosen.static and self.roles(node).is_controller
 
     def _quorum(self) -> Mapping[str, str]:
@@ -189,7 +189,7 @@ class Kafka:
         return {"controller.quorum.bootstrap.servers": servers}
 
     def _controller(self, node: NodeId) -> str:
-        """Where other nodes reach a controller: in a combined node that is the second port."""
+        """The address of a controller for other nodes: in a combined node the second port."""
         return f"{host_name(node)}:{self.inner_ports(node)[-1]}"
 
     def _replication(self) -> Mapping[str, str]:

@@ -1,4 +1,5 @@
-"""What differs between releases of Apache Kafka, as data: which settings there are, came and went.
+"""The settings of each release of Apache Kafka, as data: those of 4.0.0, and what was added and
+removed.
 
 Taken from the configuration definitions in the jars of 4.0.0, 4.1.0, 4.2.0, 4.3.1 and 4.4.0: what
 differs between 4.2.0 and 4.3.1 counts as of 4.3.0.
@@ -9,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 # The names of all settings with a dot that brokers and controllers of Apache Kafka 4.0.0 have.
 #
-# Taken from the definition in its jars (`KafkaConfig.configNames`). What came and went since then
-# stands in `kafka_releases.py`.
+# Taken from the definition in its jars (`KafkaConfig.configNames`).
 
 
 IN_THE_FIRST = frozenset(
@@ -128,7 +128,7 @@ unclean.leader.election.interval.ms unstable.api.versions.enable unstable.featur
 )
 
 
-# The first release that has it.
+# Added settings, by the first release that has them.
 CAME: Mapping[str, Sequence[str]] = {
     "4.1.0": (
         "group.consumer.regex.refresh.interval.ms",
@@ -218,7 +218,7 @@ CAME: Mapping[str, Sequence[str]] = {
         "sasl.oauthbearer.allow.unverified.issuer",
     ),
 }
-# The first release that does not have it any more.
+# Removed settings, by the first release that no longer has them.
 WENT: Mapping[str, Sequence[str]] = {
     "4.1.0": (
         "group.coordinator.new.enable",
@@ -232,12 +232,12 @@ WENT: Mapping[str, Sequence[str]] = {
     ),
 }
 _KNOWN = IN_THE_FIRST.union(*CAME.values())
-# With one listener of any name.
+# The prefix of settings of one listener, whatever its name.
 _OF_A_LISTENER = "listener.name."
 
 
 def why_lacking(release: str, setting: str) -> str:
-    """Why a release does not have a setting of Kafka's, a name with a dot; "" where it has."""
+    """Why a release does not have a setting of Kafka's, a name with a dot; "" if it has it."""
     for came, names in CAME.items():
         if setting in names and _of(release) < _of(came):
             return f"Apache Kafka {release} has no such setting; it came with {came}"

@@ -1,4 +1,4 @@
-"""What may be chosen of an Apache Kafka cluster, read from the words of `--set NAME=VALUE`.
+"""The settings of an Apache Kafka cluster, read from the words of `--set NAME=VALUE`.
 
 Plain words are the harness's own, since judges have to know them. A name with a dot is Kafka's: it
 goes into every node's configuration as it is.
@@ -11,7 +11,7 @@ MOST = 5  # brokers
 
 
 class SettingError(ValueError):
-    """A setting that there is not, or a value that it cannot have; says what can be said."""
+    """An unknown setting, or an invalid value; names the valid ones."""
 
 
 _CHOICES = {
@@ -23,7 +23,7 @@ _CHOICES = {
     "synced_format": ("on", "off", "waits"),
 }
 _COUNTS = ("brokers", "controllers", "replication", "min_isr", "log_dirs", "bootstrap")
-# Named by a word of ours, which the judges read.
+# Settings with a word of ours, which the judges read.
 _OURS = {
     "kraft.version": "quorum",
     "eligible.leader.replicas.version": "elr",
@@ -32,7 +32,7 @@ _OURS = {
     "unclean.leader.election.enable": "unclean",
     "process.roles": "roles",
 }
-# By these the harness knows where every node is.
+# Settings by which the harness knows the address of every node.
 _FIXED = (
     "node.id",
     "broker.id",
@@ -50,28 +50,28 @@ _FIXED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSettings:
-    """The layout of a cluster and what it promises."""
+    """The layout of a cluster, and its promises."""
 
     combined: bool = False  # every broker is a controller as well
-    brokers: int = 3  # none, where a quorum alone is hurt
+    brokers: int = 3  # none if a quorum alone is hurt
     controllers: int = 1
     static: bool = False  # voters by configuration (kraft.version 0), not in the log
     elr: bool = True  # eligible leader replicas (KIP-966)
-    replication: int = 3  # of topics that do not say
+    replication: int = 3  # of topics without a value of their own
     min_isr: int = 2
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
     log_dirs: int = 1  # of a broker, all on its one disk
     # How many of the controllers a node knows by controller.quorum.bootstrap.servers.
     bootstrap: int = 1
-    # The format is on the disk before a node starts. Else it is done by the node's first start, and
-    # a power cut soon afterwards finds it unsynced.
+    # The format is on the disk before a node starts. Otherwise the node's first start writes it,
+    # and a power cut soon afterwards finds it unsynced.
     synced_format: bool = True
     waits_when_formatted: bool = False  # the first start formats, and does not serve
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
     def as_words(self) -> dict[str, str]:
-        """What `read_settings` makes the same settings of."""
+        """The words from which `read_settings` makes the same settings."""
         return {
             "roles": "combined" if self.combined else "separate",
             "brokers": str(self.brokers),
@@ -96,7 +96,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
     chosen = {name: words.get(name, usual) for name, (usual, *_) in _CHOICES.items()}
     combined = chosen["roles"] == "combined"
     brokers = _count(words, "brokers", 3, MOST, least=1 if combined else 0)
-    known = _count(words, "bootstrap", 1, MOST)  # unless told otherwise, all that there are
+    known = _count(words, "bootstrap", 1, MOST)  # by default all of them
     controllers = _count(words, "controllers", brokers if combined else known, MOST)
     if combined and controllers < brokers:
         what = f"all {brokers} brokers are controllers, and there may be more"
@@ -108,7 +108,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         raise SettingError(
             f"bootstrap={bootstrap}: with quorum=static, nodes know every controller"
         )
-    copies = max(1, brokers)  # where there are no brokers, of nothing
+    copies = max(1, brokers)  # for a cluster without brokers
     replication = _count(words, "replication", min(3, copies), copies)
     return KafkaSettings(
         combined=combined,

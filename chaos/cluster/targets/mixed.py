@@ -1,13 +1,12 @@
-"""One quorum of both: our own nodes, and controllers of Apache Kafka, voters of the same log.
+"""One quorum of our own nodes and controllers of Apache Kafka: voters of the same log.
 
-Of three controllers the first ones are ours at first, and those after them Apache Kafka's. Every
+At first the first ones of three controllers are ours, and those after them Apache Kafka's. Every
 container has both programs, so that a controller can go on as the other one, on the disk that the
 first has written. Either all disks are formatted with the same `--initial-controllers` (KIP-853,
 `quorum=dynamic`), or all configurations list the same voters, known by their ids alone
 (`quorum=static`, kraft.version 0). With `brokers=N` there are brokers of Apache Kafka beside them,
-nodes 1 to N as in its own clusters, which follow whichever program leads.
-What both promise is all that is judged: logs, answers to probes, and registers without linearizable
-reads.
+nodes 1 to N as in its own clusters, which follow whichever program leads. Only the promises of both
+programs are judged: logs, answers to probes, and registers without linearizable reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from checkers.verdict import counted
 
 MIXED = "mixed"
 SIZE = 3  # controllers
-# Our first leader writes metadata.version 30, at which controllers of older releases end.
+# Our first leader writes metadata.version 30; controllers of older releases end at that record.
 _OLDEST = (4, 3)
 _KAFKAS = "kafkas"  # the setting
 _VALUES = {
@@ -32,18 +31,18 @@ _VALUES = {
     QUORUM: (DYNAMIC, STATIC),
     BROKERS: ("0", "1", "2", "3"),
 }
-_OF_BROKERS = ("elr", "replication", "min_isr", "unclean")  # beside some
+_OF_BROKERS = ("elr", "replication", "min_isr", "unclean")  # beside brokers
 
 
 def _chosen(words: Mapping[str, str]) -> KafkaSettings:
-    """As if all controllers were Apache Kafka's. Raises SettingError."""
+    """The settings as if all controllers were Apache Kafka's. Raises SettingError."""
     return read_settings({BROKERS: "0", **words, CONTROLLERS: str(SIZE)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
     """The last `kafkas` of three controllers run a release of Apache Kafka, the others our node;
-    but those that are `other` run the other one. `chosen` are its brokers and voters."""
+    each of `other` runs the other program. `chosen` are its brokers and voters."""
 
     release: str
     kafkas: int = 1  # 1 <= kafkas < SIZE
@@ -52,7 +51,7 @@ class Mixed:
     conditions: Conditions = field(default_factory=Conditions)
 
     bounds = Kafka.bounds
-    traces = False  # a part of the nodes has none
+    traces = False  # some of the nodes have none
     judged_by_logs = True
     formats_at_start = False
     waits_when_formatted = False
@@ -68,7 +67,7 @@ class Mixed:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Of the cluster as it is made: no node is the other program then."""
+        """The settings at the cluster's creation, when no node has changed its program."""
         words = self.chosen.as_words()
         of_brokers = (BROKERS, *_OF_BROKERS) if self.chosen.brokers else ()
         return {
@@ -133,7 +132,7 @@ class Mixed:
 
     @property
     def _kafka(self) -> Kafka:
-        """As if all were its own: every node knows where all controllers are."""
+        """As if all nodes were Kafka's: every node knows the addresses of all controllers."""
         return Kafka(release=self.release, chosen=self.chosen, conditions=self.conditions)
 
 

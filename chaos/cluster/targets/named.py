@@ -1,4 +1,4 @@
-"""The targets by the words that a command line knows them by."""
+"""Targets by the words of a command line."""
 
 import re
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
 class UnknownTargetError(ValueError):
-    """Nothing has that name."""
+    """No target has that name."""
 
 
 def release_of(word: str) -> str:
-    """Which release of Apache Kafka is meant, alone or in a quorum with our nodes; "" is our own
+    """The release of Apache Kafka in the name, alone or in a quorum with our nodes; "" for our own
     node alone. Raises UnknownTargetError."""
     found = _KAFKA.fullmatch(word)
     if found is None and word != NODE:
@@ -42,7 +42,7 @@ def is_mixed(word: str) -> bool:
 
 
 def has_brokers(word: str, settings: Mapping[str, str]) -> bool:
-    """Where nothing is said of them, Apache Kafka's clusters have some, and no others do."""
+    """Without a setting, Apache Kafka's clusters have brokers, and other clusters have none."""
     return settings.get(BROKERS, "3" if is_kafka(word) else "0") != "0"
 
 
@@ -52,8 +52,8 @@ def is_kafka(word: str) -> bool:
 
 
 def left_to_no_seed(word: str, *, of_brokers: bool) -> Mapping[str, str]:
-    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, the
-    voters are in the log, and in a swarm of quorums every node is one."""
+    """The settings that a seed which draws a cluster leaves alone: Apache Kafka's voters are in the
+    log, and in a swarm of quorums every node is one."""
     if not is_kafka(word):
         return {}
     return {QUORUM: DYNAMIC} if of_brokers else {"roles": "combined", QUORUM: DYNAMIC}
@@ -66,7 +66,7 @@ def target_named(
     mutation: str = "",
     conditions: Conditions | None = None,
 ) -> Target:
-    """The target of that word. Raises UnknownTargetError, or SettingError."""
+    """The target with that name. Raises UnknownTargetError, or SettingError."""
     release, conditions = release_of(word), conditions or Conditions()
     if release:
         if mutation:
@@ -89,9 +89,9 @@ def layout(
     mutation: str = "",
     conditions: Conditions | None = None,
 ) -> tuple[Target, int]:
-    """A target and how many nodes it makes of those asked for: controllers of ours where there are
-    no brokers, else brokers, which may have controllers beside them. Raises as `target_named` does.
-    """
+    """A target, and the number of its nodes for the requested number: controllers of ours if there
+    are no brokers, else brokers, which may have controllers beside them. Raises as `target_named`
+    does."""
     if is_mixed(word) and nodes != SIZE:
         raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
     if is_kafka(word):

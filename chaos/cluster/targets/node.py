@@ -12,22 +12,22 @@ from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server")
 MUTATED = ("python3", "-m", "chaos.bugs")
-# Settings, by the words of a command line, and how nodes know the voters.
+# Settings in the words of a command line, and the ways in which nodes know the voters.
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
 LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"
 FORMS = (LISTED, DYNAMIC, STATIC)
-# Records are batched, and a disk that is full within seconds is another matter.
+# Records are batched: a disk that fills up within seconds is another matter.
 _OF_BROKERS = TargetBounds(disk_mebibytes=4096)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
     """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it. All
-    nodes of its cluster vote, but for brokers."""
+    nodes of its cluster vote, except brokers."""
 
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
-    # Else the node's first start formats its disk, and only the node itself syncs that.
+    # Otherwise the node's first start formats its disk, and only the node itself syncs that.
     synced_format: bool = True
     waits_when_formatted: bool = False
     # How many controllers a node knows by controller.quorum.bootstrap.servers. A node that was
@@ -35,10 +35,10 @@ class OwnNode:
     bootstrap: int = 0
     nodes: int = 3  # that vote
     brokers: OwnBrokers = field(default_factory=OwnBrokers)
-    # The voters: all nodes, which controller.quorum.voters lists in every configuration (LISTED,
-    # KIP-856; with STATIC they are known by their ids alone, kraft.version 0, whatever becomes of
-    # their disks), or those that are formatted and recorded so (DYNAMIC, KIP-853), as Apache
-    # Kafka's controllers and tools know it.
+    # How nodes know the voters. LISTED (KIP-856): controller.quorum.voters lists all nodes in every
+    # configuration. STATIC: listed too, and known by their ids alone, whatever happens to their
+    # disks (kraft.version 0). DYNAMIC (KIP-853): formatted and recorded, as Apache Kafka's
+    # controllers and tools know them.
     form: str = LISTED
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
@@ -95,7 +95,7 @@ class OwnNode:
         return (inner_port(node), second_port(node)) if both else (inner_port(node),)
 
     def controller_port(self, node: NodeId) -> int:
-        """Where other nodes reach a controller: in a combined node that is the second port."""
+        """The address of a controller for other nodes: in a combined node the second port."""
         return self.inner_ports(node)[-1]
 
     def properties(self, seat: Seat, log_directory: str) -> str:
@@ -125,7 +125,7 @@ class OwnNode:
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
-        """Never with voters: of a set of their own, two wiped disks would be a majority."""
+        """Never with voters: with a set of their own, two wiped disks would be a majority."""
         del node
         no_voters = ("--no-initial-controllers",) if self._is_dynamic else ()
         return (*self._format(cluster_id, properties_file), *no_voters)
@@ -154,13 +154,13 @@ class OwnNode:
         return 1 if self.brokers.combined else self.brokers.count + 1
 
     def _log_dirs(self, first: str, *, of_broker: bool) -> str:
-        """Controllers have one, in which the metadata log is; so is a broker's first."""
+        """Controllers have one, which holds the metadata log; brokers have it as their first."""
         two = self.brokers.log_dirs == 2 and of_broker
         return f"{first},{second_log_directory(first)}" if two else first
 
     def _known(self, *, votes: bool) -> Mapping[str, str]:
-        """The controllers that its configuration tells a node of. No disk tells one that is none of
-        them."""
+        """The controllers in a node's configuration. The disk of a node that is no controller names
+        none."""
         nodes = [NodeId(self._first_controller + number) for number in range(self.nodes)]
         controllers = [(node, host_name(node), self.controller_port(node)) for node in nodes]
         named = controllers[: self.bootstrap if votes or not self._is_dynamic else self.nodes]

@@ -1,4 +1,4 @@
-"""What a cluster says of itself that its target says of it, in whichever runtime."""
+"""The properties of a cluster that its target decides, in either runtime."""
 
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ AnyTarget = TypeVar("AnyTarget", bound=Target)
 
 
 class OfTarget(Generic[AnyTarget]):
-    """A cluster of this target. `starts` are counted by the code that starts its nodes."""
+    """A cluster of this target. The code that starts its nodes counts `starts`."""
 
     def __init__(self, target: AnyTarget, nodes: int) -> None:
         self._target = target

@@ -1,6 +1,6 @@
-"""Brokers of our own node, by the settings that Apache Kafka's have.
+"""Brokers of our own node, with the settings of Apache Kafka's.
 
-Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka; or combined, and 1..b are both.
+Brokers are nodes 1..b, controllers b+1..b+c, as with Apache Kafka; or combined, and 1..b are both.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _OF_BROKER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnBrokers:
-    """How many, and what topics promise that do not say themselves."""
+    """The number of brokers, and the promises of topics without settings of their own."""
 
     count: int = 0
     combined: bool = False  # all of them are controllers as well
@@ -45,7 +45,7 @@ class OwnBrokers:
     log_dirs: int = 1  # of each, all on its one disk
 
     def as_words(self) -> dict[str, str]:
-        """But for the controllers."""
+        """Without the controllers."""
         return {
             BROKERS: str(self.count),
             **({ROLES: COMBINED} if self.combined else {}),
@@ -58,11 +58,11 @@ class OwnBrokers:
         }
 
     def properties(self) -> Mapping[str, str]:
-        """What brokers and their controllers have to agree on."""
+        """The properties that brokers and their controllers must share."""
         if not self.count:
             return {}
         return {
-            # A topic that a question created would be news to the judge.
+            # The judge does not know of topics that a request created.
             "auto.create.topics.enable": "false",
             "default.replication.factor": str(self.replication),
             "min.insync.replicas": str(self.min_isr),
@@ -91,8 +91,8 @@ class OwnBrokers:
 
 
 def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
-    """From the words of a command line; and how many controllers there are beside, 0 where there
-    are no brokers and the words do not say. Raises SettingError."""
+    """Brokers from the words of a command line, and the number of controllers beside them: 0 if
+    there are no brokers and the words do not say. Raises SettingError."""
     if words.get(BROKERS, "0") == "0":
         return OwnBrokers(), 0
     named = {name: words[name] for name in (BROKERS, *OF_BROKERS) if name in words}

@@ -1,7 +1,7 @@
-"""What may be chosen of a cluster of our own node, by the names of Apache Kafka's side.
+"""The settings of a cluster of our own node, with the names of Apache Kafka's settings.
 
 Plain words are the harness's, as there. Names with a dot are Kafka's: a number that goes into every
-node's configuration as it is. Which of them the node has stands here once more, since the harness
+node's configuration as it is. The node's settings are listed here a second time, since the harness
 does not import it; a test holds both equal.
 """
 
@@ -43,7 +43,7 @@ OF_NODES = (
     "queued.max.request.bytes",
     "socket.request.max.bytes",
 )
-# Where there are brokers.
+# Settings that need brokers.
 BESIDE_BROKERS = (
     "broker.heartbeat.interval.ms",
     "broker.session.timeout.ms",
@@ -80,7 +80,7 @@ BESIDE_BROKERS = (
     "replica.socket.timeout.ms",
     "unclean.leader.election.interval.ms",
 )
-# What ours need no setting for.
+# Settings of Kafka's that our node does not need, each with the reason.
 _SETTLED = {
     "initial.broker.registration.timeout.ms": "a broker of ours asks until it is registered",
     "log.flush.start.offset.checkpoint.interval.ms": (
@@ -91,9 +91,9 @@ _NUMBER = re.compile(r"-?\d{1,10}", re.ASCII)
 
 
 def own_node(words: Mapping[str, str], mutation: str, conditions: Conditions) -> OwnNode:
-    """From the words of a command line. Raises SettingError."""
+    """Our own node from the words of a command line. Raises SettingError."""
     configuration = {name: value for name, value in words.items() if "." in name}
-    read_settings(configuration)  # refuses those that the harness says, or has a word for
+    read_settings(configuration)  # refuses settings that the harness makes, or has a word for
     has_brokers = words.get(BROKERS, "0") != "0"
     brokers, controllers = own_brokers(words)
     if has_brokers and NODES in words:
@@ -117,7 +117,7 @@ def own_node(words: Mapping[str, str], mutation: str, conditions: Conditions) ->
 
 
 def _why_not(name: str, value: str, *, has_brokers: bool) -> str:
-    """Why no node of ours can have it; "" where one can."""
+    """Why our node cannot have a setting; "" if it can."""
     if "." in name:
         return _why_not_kafkas(name, value, has_brokers=has_brokers)
     if value in _VALUES.get(name, ()) or (has_brokers and name in OF_BROKERS):

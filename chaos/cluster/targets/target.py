@@ -1,8 +1,8 @@
-"""What a cluster must know of the program that runs in its nodes, and nothing else may.
+"""The interface of a target: what a cluster must know of the program that runs in its nodes.
 
-Our own node is one target, Apache Kafka the other, a quorum of both the third. A target says in
-which image each node runs, what it is, how it is configured, formatted and started, and how long it
-may take; containers, links, disks, scenarios and judges are the same for all of them.
+Our own node is one target, Apache Kafka another, a quorum of both the third. A target knows the
+image of each node, its role, how it is configured, formatted and started, and how long it may take;
+containers, links, disks, scenarios and judges are the same for all targets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from typing import Protocol, runtime_checkable
 from chaos.cluster.interface import Address, NodeId, Roles
 
 DATA = "/data"  # where a node's disk is mounted
-LOG_DIRECTORY = "kraft"  # below it: an ext4 has a lost+found beside
-SECOND_LOG_DIRECTORY = "kraft.second"  # beside that one, where a broker has two
+LOG_DIRECTORY = "kraft"  # below it: an ext4 has a lost+found there
+SECOND_LOG_DIRECTORY = "kraft.second"  # beside that one, if a broker has two
 
 
 def second_log_directory(first: str) -> str:
@@ -24,17 +24,17 @@ def second_log_directory(first: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """Where one node sits: what its configuration depends on."""
+    """The place of one node: what its configuration depends on."""
 
     node: NodeId
     directory_id: str  # Kafka's uuid text, 22 characters
-    inner: Address  # by which other nodes reach it
-    outer: Address  # by which clients reach it
+    inner: Address  # for other nodes
+    outer: Address  # for clients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetBounds:
-    """What a node may take."""
+    """The limits of a node's time and disk."""
 
     answers_within_s: float = 120.0  # from its start; one that ended is not waited for
     stops_within_s: int = 10  # from SIGTERM; then it is killed
@@ -48,42 +48,43 @@ class Target(Protocol):
 
     @property
     def word(self) -> str:
-        """By which the command line names it."""
+        """Its name on the command line."""
 
     def release_of(self, node: NodeId) -> str:
-        """Of Apache Kafka, in whose image the node runs; "": in that of our own node."""
+        """The release of Apache Kafka in whose image the node runs; "" for the image of our own
+        node."""
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """How it was configured; with `word`, all that makes the same target once more."""
+        """Its configuration; together with `word`, it makes the same target again."""
 
     @property
     def promises(self) -> Sequence[str]:
-        """What it promises its clients, in the words of `checkers.history.sealed_run`."""
+        """Its promises to clients, in the words of `checkers.history.sealed_run`."""
 
     @property
     def traces(self) -> bool:
-        """Whether it prints what it does as trace lines (`checkers.history.traces`)."""
+        """Whether it prints its actions as trace lines (`checkers.history.traces`)."""
 
     @property
     def judged_by_logs(self) -> bool:
-        """Whether it is two programs that hear each other, so that their errors are judged."""
+        """Whether it is two programs that talk to each other, so that their errors are judged."""
 
     @property
     def bounds(self) -> TargetBounds: ...
 
     @property
     def formats_at_start(self) -> bool:
-        """The node's own first start formats its disk, and nothing syncs what that wrote."""
+        """The node's own first start formats its disk, and nothing syncs what it wrote."""
 
     @property
     def waits_when_formatted(self) -> bool:
-        """That start goes no further: the node serves when it is started again."""
+        """The first start only formats: the node serves when it is started again."""
 
     def roles(self, node: NodeId) -> Roles: ...
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:
-        """By which other nodes reach it; the first is that of its seat."""
+        """The ports for other nodes; the first is that of its seat."""
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         """The text of the node's configuration file."""
@@ -91,18 +92,19 @@ class Target(Protocol):
     def format_command(
         self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
-        """Writes a new log directory for the node at `seat`, in a cluster of all `seats`."""
+        """The command that writes a new log directory for the node at `seat`, in a cluster of all
+        `seats`."""
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]: ...
 
 
 @runtime_checkable
 class Switching(Protocol):
-    """A target of our node and Apache Kafka, whose image has both: each goes on where the other one
-    stopped."""
+    """A target of our node and Apache Kafka, with an image that has both: each goes on where the
+    other one stopped."""
 
     def switched(self, node: NodeId) -> "Target":
-        """The same, but that this node is the other program."""
+        """The same target, with the other program in this node."""
 
 
 @runtime_checkable
@@ -112,4 +114,5 @@ class Reformatting(Protocol):
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
-        """Writes a log directory with a new directory id, for a node of a living cluster."""
+        """The command that writes a log directory with a new directory id, for a node of a living
+        cluster."""

@@ -1,4 +1,4 @@
-"""The moments, in the order in which a cluster lives through them."""
+"""All moments of the audit in their order in the life of a cluster, and how they are reached."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +23,11 @@ from chaos.labs.audit.moment import (
 from chaos.labs.audit.questions import until
 from checkers.disk.segments import read_meta_properties, read_quorum_state
 
-# How moments are reached at which the voters of a quorum change: on either target alike.
+# Moments at which the voters of a quorum change, on either target.
 
 
 async def voter_changed(stage: Stage) -> None:
-    """A controller votes no more."""
+    """A controller no longer votes."""
     await set_registers(stage, first=1)
     voters = await stage.client.quorum.voters().ask()
     node, _ = await _remove_voter(stage)
@@ -36,7 +36,7 @@ async def voter_changed(stage: Stage) -> None:
 
 
 async def voter_added(stage: Stage) -> None:
-    """It votes again, with the disk that it had."""
+    """It votes again, with its former disk."""
     await set_registers(stage, first=1)
     voters = await stage.client.quorum.voters().ask()
     node, directory_id = await _remove_voter(stage)
@@ -53,9 +53,9 @@ async def _remove_voter(stage: Stage) -> tuple[NodeId, str]:
 
 
 def follower_that_voted(files: Sequence[Path], leader: NodeId) -> tuple[NodeId, str]:
-    """The last one, and the id of its directory, by the files of all disks; none that stood for
-    election and lost. Whether there is one is chance, and its removal the story removed-candidate.
-    """
+    """The last follower that voted for the leader, and the id of its directory, by the files of all
+    disks; none that stood for election and lost. Chance decides whether there is one; its removal
+    is the story removed-candidate."""
     found = {}
     for path in files:
         if path.name == "quorum-state":
@@ -65,11 +65,11 @@ def follower_that_voted(files: Sequence[Path], leader: NodeId) -> tuple[NodeId, 
     return max(found.items())
 
 
-# How moments are reached on our own node.
+# Moments of our own node.
 
 
 async def formatted(stage: Stage) -> None:
-    """No node has run; that all start and answer is all that there is to keep."""
+    """No node has run; the only promise is that all start and answer."""
 
 
 async def first_start(stage: Stage) -> None:
@@ -100,7 +100,7 @@ async def segment_rolled(stage: Stage) -> None:
 
 
 async def leader_elected(stage: Stage) -> None:
-    """The leader is killed, another elected, and a record acknowledged in its epoch; then the
+    """The leader is killed, another one elected, and a record acknowledged in its epoch; then the
     killed one starts again."""
     await set_registers(stage, first=1)
     before = await stage.client.quorum.leader()
@@ -113,7 +113,7 @@ async def leader_elected(stage: Stage) -> None:
 
 
 async def snapshot_taken(stage: Stage) -> None:
-    """Of the metadata log; registers are set until there is one."""
+    """Of the metadata log; registers are set until a snapshot exists."""
     first = 1
 
     async def there() -> bool:
@@ -132,12 +132,12 @@ async def clean_stop(stage: Stage) -> None:
 
 
 async def controller_stopped(stage: Stage) -> None:
-    """Its broker runs on."""
+    """Its broker goes on."""
     await set_registers(stage, first=1)
     await kafka_moments.controller_stopped(stage)
 
 
-# Of our own node's metadata log, in bytes.
+# For our own node's metadata log, in bytes.
 _LEAST_SEGMENTS = Conditions(segment_bytes=1024)
 _QUICK_SNAPSHOTS = Conditions(snapshot_bytes=500)
 _TWO_DIRECTORIES = {"log_dirs": "2"}
@@ -150,12 +150,12 @@ def _kafka(reach: Reach, settings: Mapping[str, str] = {}) -> Way:
 
 
 def _with_brokers(reach: Reach, nodes: int = 1) -> Way:
-    """Of our own node: so many brokers, and a controller beside them."""
+    """Our own node: this many brokers, and a controller beside them."""
     return Way(reach=reach, nodes=nodes, settings={BROKERS: str(nodes)})
 
 
 def _voters(reach: Reach) -> Mapping[str, Way]:
-    """Three controllers, of which brokers of Apache Kafka take no notice."""
+    """Three controllers; brokers of Apache Kafka are not affected by them."""
     return {
         "node": Way(reach=reach, nodes=3, settings={QUORUM: DYNAMIC}),
         "kafka": Way(reach=reach, settings={"controllers": "3"}, controllers_only=True),
@@ -246,7 +246,7 @@ _ALL = (
         name="offsets-committed",
         summary="a group has committed an offset",
         ways={
-            # A client that commits has to find three brokers (offsets.topic.replication.factor).
+            # A client that commits needs three brokers (offsets.topic.replication.factor).
             "node": _with_brokers(kafka_moments.offsets_committed, nodes=3),
             "kafka": _kafka(kafka_moments.offsets_committed),
         },

@@ -29,7 +29,7 @@ from chaos.run.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
 from checkers.verdict import counted
 
 _FLUSHED = "log.flush.interval.messages"
-# Of the engine: one cut is void then, and the others go on.
+# Errors of the engine: one cut is void then, and the others go on.
 _ENGINE_ERRORS = (DockerException, requests.RequestException)
 
 
@@ -38,7 +38,7 @@ class AuditArguments:
     """The command line of `audit`, checked."""
 
     target: str
-    moments: Sequence[str]  # none: all of the target
+    moments: Sequence[str]  # none: all moments of the target
     mode: PowerCutMode
     flushed: bool
     nodes: int
@@ -48,12 +48,12 @@ class AuditArguments:
 
 
 class InterruptedAuditError(OperatorError):
-    """The operator asked us to stop; everything was removed."""
+    """The operator interrupted the audit; everything was removed."""
 
 
 def audit(arguments: AuditArguments) -> int:
-    """0 if nothing on a disk was trusted wrongly and every node started; 1, or 3 if a cut left no
-    evidence."""
+    """0 if no difference on a disk was trusted wrongly and every node started; 1 otherwise, or 3 if
+    a cut left no evidence."""
     kind = "kafka" if release_of(arguments.target) else "node"
     moments = _chosen(arguments.moments, kind)
     if arguments.flushed and kind == "node":
@@ -79,7 +79,7 @@ def audit(arguments: AuditArguments) -> int:
 
 
 def _chosen(names: Sequence[str], kind: str) -> list[Moment]:
-    """Raises UsageError for a moment that the target does not get to."""
+    """Raises UsageError for a moment that the target does not reach."""
     known = moments_of(kind)
     for name in names:
         if MOMENTS[name] not in known:
@@ -109,7 +109,7 @@ def _cut(
 
 
 def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> AuditedCluster:
-    """Raises OperatorError where the power of its disks cannot be cut."""
+    """Raises OperatorError if the power of its disks cannot be cut."""
     way = plan.moment.ways[plan.target]
     nodes = max(way.nodes, arguments.nodes)
     brokers = {BROKERS: str(nodes)} if BROKERS in way.settings else {}
@@ -134,7 +134,7 @@ def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> Audit
 async def _until_interrupted(
     plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: ConsoleProgress
 ) -> ObservedCut:
-    """An interrupt leaves a clean machine. Raises InterruptedAuditError then."""
+    """An interrupt leaves a clean machine, and raises InterruptedAuditError."""
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cutting = asyncio.create_task(cut_once(plan, cluster, directory, progress))

@@ -16,18 +16,18 @@ BLOCK = 4096  # of the file system
 
 
 class Status(StrEnum):
-    """What the disk holds of a file, against what the file said."""
+    """The disk's content of a file, compared with the file as it was read before the cut."""
 
     SAME = "same"
-    SHORTER = "shorter"  # it ends where the file went on
-    ZEROS = "zeros"  # zeros, where the file said something else
-    OLDER = "older"  # other bytes than the file said, or a file that was gone already
+    SHORTER = "shorter"  # it ends earlier than the file
+    ZEROS = "zeros"  # zeros in place of the file's bytes
+    OLDER = "older"  # other bytes than the file had, or a file that was already deleted
     MISSING = "missing"  # no such file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteRange:
-    """Bytes `start` up to `end` of a file, within which the two copies differ."""
+    """Bytes `start` up to `end` of a file, in which the two copies differ."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class ComparedFile:
     status: Status
     said: int  # bytes, without zeros at the end
     held: int
-    ranges: tuple[ByteRange, ...] = ()  # rising; none where a file is missing as a whole
+    ranges: tuple[ByteRange, ...] = ()  # rising; none if a whole file is missing
 
     @property
     def differs(self) -> bool:
@@ -49,13 +49,13 @@ class ComparedFile:
 
 
 def compare_copies(said: Path, held: Path) -> list[ComparedFile]:
-    """Every file that either copy has, by path."""
+    """Every file of either copy, by path."""
     paths = sorted({*_files(said), *_files(held)})
     return [_compare(path, said / path, held / path) for path in paths]
 
 
 def compare_bytes(path: str, said: bytes | None, held: bytes | None) -> ComparedFile:
-    """Two contents of one file; None: there is no such file. At least one of them is there."""
+    """Two contents of one file; None: the file does not exist. At least one of them exists."""
     assert said is not None or held is not None
     told, kept = len((said or b"").rstrip(b"\0")), len((held or b"").rstrip(b"\0"))
     if said is None or held is None:
@@ -88,7 +88,7 @@ def _padded(content: bytes, size: int) -> npt.NDArray[np.uint8]:
 
 
 def _status(held: npt.NDArray[np.uint8], *, held_to: int, said_to: int) -> Status:
-    """`held`: the bytes of the disk that are others than the file said."""
+    """`held`: the bytes of the disk that differ from the file's."""
     if not held.size:
         return Status.SAME
     if held.any():
@@ -97,7 +97,7 @@ def _status(held: npt.NDArray[np.uint8], *, held_to: int, said_to: int) -> Statu
 
 
 def _ranges(differing: npt.NDArray[np.intp]) -> Iterator[ByteRange]:
-    """Positions that are less than a block apart are of one range."""
+    """Positions less than a block apart belong to one range."""
     if differing.size:
         for part in np.split(differing, np.flatnonzero(np.diff(differing) >= BLOCK) + 1):
             yield ByteRange(start=int(part[0]), end=int(part[-1]) + 1)

@@ -39,7 +39,7 @@ _ANSWERS_WITHIN_S = 30.0
 _ASKS_EVERY_S = 0.1
 _IMAGES_FOLLOW_WITHIN_S = 10.0
 _POLL_MS = 200
-_ANY_TIME = 1  # milliseconds since 1970: every record is of later
+_ANY_TIME = 1  # milliseconds since 1970: every record is later
 _NONE = "none"
 _COMMITTED = "CompleteCommit"
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class KafkaClient:
-    """Of the brokers of a cluster, and of the `quorum` of its controllers."""
+    """A client of the brokers of a cluster, and of the `quorum` of its controllers."""
 
     def __init__(self, cluster: Cluster) -> None:
         brokers = brokers_of(cluster)
@@ -65,10 +65,10 @@ class KafkaClient:
         self._producers: list[KafkaProducer] = []
 
     async def close(self) -> None:
-        """Of a producer with an open transaction nothing is told to the brokers."""
+        """The brokers are not informed about a producer with an open transaction."""
         await asyncio.to_thread(self._close)
 
-    # What is done to brokers. Raises OperatorError unless it was acknowledged.
+    # Writes to brokers. They raise OperatorError unless acknowledged.
 
     async def create_topic(
         self, name: str, partitions: int, configs: Mapping[str, str] | None = None
@@ -84,7 +84,7 @@ class KafkaClient:
     async def send(
         self, topic: str, partition: int, values: Sequence[bytes], producer: KafkaProducer
     ) -> None:
-        """Records one after the other, all acknowledged when it returns."""
+        """Send records one after the other; all are acknowledged when it returns."""
 
         def send() -> None:
             futures = [producer.send(topic, value, partition=partition) for value in values]
@@ -101,7 +101,7 @@ class KafkaClient:
         return made
 
     async def transactional(self, name: str, timeout_s: int) -> KafkaProducer:
-        """A producer within a transaction that has just begun."""
+        """A producer within a new transaction."""
         made = await self.producer(transactional_id=name, transaction_timeout_ms=timeout_s * 1000)
         await self._patiently(made.init_transactions)
         made.begin_transaction()
@@ -111,12 +111,13 @@ class KafkaClient:
         await self._once(producer.commit_transaction)
 
     async def is_committed(self, name: str) -> bool:
-        """Whether the coordinator of that transactional id has noted that nothing is left to do."""
+        """Whether the coordinator of that transactional id has recorded that nothing is left to
+        do."""
         told = await self._patiently(lambda: self._admin.describe_transactions([name]))
         return bool(told[name].state == _COMMITTED)
 
     async def commit_offset(self, group: str, topic: str, offset: int) -> None:
-        """Of the topic's first partition."""
+        """For the topic's first partition."""
         place = TopicPartition(topic, 0)
 
         def commit() -> None:
@@ -129,10 +130,10 @@ class KafkaClient:
         await self._patiently(commit)
 
     async def committed_end(self) -> int:
-        """How far the leader says that the metadata log is committed. Raises OperatorError."""
+        """The end of the committed metadata log, as the leader reports it. Raises OperatorError."""
         return await self.quorum.committed_end()
 
-    # What brokers are asked
+    # Questions to brokers
 
     def topic(self, name: str) -> Question:
         def look() -> str:
@@ -149,7 +150,7 @@ class KafkaClient:
         return self._of_metadata(f"{name} of {topic}", look)
 
     def records(self, topic: str, partition: int, *, committed: bool = False) -> Question:
-        """How many there are, and the checksum of all."""
+        """The number of records, and a checksum of all."""
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         place = TopicPartition(topic, partition)
         return self._question(
@@ -160,7 +161,7 @@ class KafkaClient:
         )
 
     def records_stay(self, topic: str, partition: int, value: str, *, for_s: float) -> Question:
-        """The same, asked until the answer is another one or the time is over."""
+        """The same, asked until the answer changes or the time is over."""
         now = self.records(topic, partition)
 
         async def is_another() -> bool:
@@ -185,7 +186,7 @@ class KafkaClient:
         )
 
     def readers_reach_the_end(self, topic: str, partition: int, *, within_s: float) -> Question:
-        """Whether readers of committed records get to the end of the log, at some time."""
+        """Whether readers of committed records reach the end of the log within the time."""
         place = TopicPartition(topic, partition)
 
         def ends() -> str:
@@ -218,7 +219,7 @@ class KafkaClient:
         return self._question(f"offset of {group} in {topic}-0", look, _OFFSETS)
 
     def directory_of(self, topic: str, partitions: int) -> Question:
-        """Which log directories its partitions are in."""
+        """The log directories of its partitions."""
 
         async def ask() -> str:
             brokers = Brokers(self._driver, _ANSWERS_WITHIN_S)
@@ -241,7 +242,7 @@ class KafkaClient:
         rests_on = (topic, _METADATA_LOG)
         return Question(text=f"log directories of {topic}", rests_on=rests_on, ask=ask)
 
-    # How
+    # Helpers
 
     def _question(self, text: str, look: Callable[[], str], *rests_on: str) -> Question:
         return Question(text=text, rests_on=rests_on, ask=lambda: self._patiently(look))
@@ -271,7 +272,7 @@ class KafkaClient:
         return self._consumers[level]
 
     def _read(self, place: TopicPartition, level: IsolationLevel) -> list[bytes]:
-        """All records, up to the end that a reader of this level is told."""
+        """All records, up to the end that a reader of this isolation level gets."""
         consumer = self._consumer(level)
         consumer.assign([place])
         end = consumer.end_offsets([place], timeout_ms=10_000)[place]
@@ -283,7 +284,7 @@ class KafkaClient:
         return found
 
     async def _patiently(self, act: Callable[[], T]) -> T:
-        """Again and again: brokers that have just started do not know their leaders yet."""
+        """Retries: brokers that have just started do not know their leaders yet."""
         trying = Retrying(
             retry=retry_if_exception_type(KafkaError),
             stop=stop_after_delay(_ANSWERS_WITHIN_S),
@@ -297,7 +298,8 @@ class KafkaClient:
             raise OperatorError(f"{type(trouble).__name__}: {trouble}") from error
 
     def _forget_coordinators(self, tried: RetryCallState) -> None:
-        """The library keeps the first that it is told of, also where that says it is none."""
+        """The library keeps the first coordinator that it gets, even an answer that there is
+        none."""
         assert tried.outcome is not None
         if isinstance(tried.outcome.exception(), NotCoordinatorError):
             self._close_admin()

@@ -1,4 +1,4 @@
-"""How moments are reached where there are brokers: on Apache Kafka, and some on our own node."""
+"""How clusters with brokers reach the moments: those of Apache Kafka, and some of our own node."""
 
 from collections.abc import Mapping
 
@@ -18,10 +18,11 @@ _LARGE = 10_000
 _ROLLS = 220  # large records that fill two segments of 1 MiB
 _WHILE_SLOW = 2  # acknowledgements
 _COMMITTED = "committed"  # a transactional id
-_NEVER = (1 << 63) - 1  # so many records, and a log is synced
-_OPEN_FOR_S = 20  # until a coordinator ends a transaction that is left open
-_RETENTION_AFTER_S = 16.0  # retention looks for the first time well before (RETENTION)
-# Kafka looks after 30 s for the first time, and every 5 minutes. Here answers are asked for first.
+_NEVER = (1 << 63) - 1  # after this many records, a log is synced
+_OPEN_FOR_S = 20  # the time-out of a transaction that is left open
+_RETENTION_AFTER_S = 16.0  # retention runs for the first time well before (RETENTION)
+# Kafka's retention runs after 30 s for the first time, and every 5 minutes. Here it runs after the
+# questions were asked for the first time.
 RETENTION = {"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "11000"}
 QUICK_CHECKPOINTS = {
     "log.flush.offset.checkpoint.interval.ms": "500",
@@ -33,7 +34,7 @@ QUICK_SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "500"}
 
 
 async def formatted(stage: Stage) -> None:
-    """No node has run; that all start and answer is all that there is to keep."""
+    """No node has run; the only promise is that all start and answer."""
 
 
 async def first_start(stage: Stage) -> None:
@@ -55,7 +56,7 @@ async def record_acknowledged(stage: Stage) -> None:
 
 
 async def segment_rolled(stage: Stage) -> None:
-    """Within a transaction that will not be ended. What was rolled is flushed, and said to be."""
+    """Within a transaction that stays open. The rolled segment is flushed, and reported so."""
     client = stage.client
     await topic_of_small_segments(stage)
     opened = await client.transactional("never-ended", _OPEN_FOR_S)
@@ -78,7 +79,7 @@ async def topic_of_small_segments(stage: Stage) -> None:
 
 
 async def fill_segments(stage: Stage) -> list[bytes]:
-    """Two of them; the records."""
+    """Fill two of them; returns the records."""
     values = [_value(number, _LARGE) for number in range(_ROLLS)]
     await stage.client.send(TOPIC, 0, values, await stage.client.producer())
     return values
@@ -98,7 +99,7 @@ async def leader_elected(stage: Stage) -> None:
 
 
 async def snapshot_taken(stage: Stage) -> None:
-    """Of the metadata log; topics are created until there is one."""
+    """Of the metadata log; topics are created until a snapshot exists."""
     made = 0
 
     async def there() -> bool:
@@ -113,7 +114,7 @@ async def snapshot_taken(stage: Stage) -> None:
 
 
 async def has_snapshot(stage: Stage) -> bool:
-    """One of the metadata log, beside that of the format."""
+    """Whether the metadata log has a snapshot beside that of the format."""
     files = await stage.files()
     taken = [path for path in files if path.match("__cluster_metadata-0/*-*.checkpoint")]
     return any(not path.name.startswith("0" * 20) for path in taken)
@@ -135,10 +136,10 @@ async def offsets_committed(stage: Stage) -> None:
 
 
 async def syncs_waiting(stage: Stage) -> None:
-    """Every sync of a lone controller takes a second: whenever the power fails, the one waits that
-    belongs to what was acknowledged last. Several, which would lose each other by that, sync in
-    some tens of milliseconds. No topic is made, whose files a broker would be about to write
-    then."""
+    """Every sync of a lone controller takes a second: whenever the power fails, the sync is waiting
+    that belongs to the last acknowledgement. Several controllers, which would lose each other with
+    that, sync in some tens of milliseconds. No topic is created, since a broker would be about to
+    write its files."""
     is_alone = len(stage.victims) == 1
     trouble = DiskTrouble.STALLED if is_alone else DiskTrouble.SLOW
     await set_while_syncs_wait(stage, trouble, _WHILE_SLOW)
@@ -157,7 +158,7 @@ async def replica_moved(stage: Stage) -> None:
 
 
 async def log_directory_assigned(stage: Stage) -> None:
-    """The controller was told where the broker has put its replicas."""
+    """The broker has reported to the controller where its replicas are."""
     await topic_created(stage)
     await until(lambda: _assigned(stage), "log directories in the metadata log")
     where = stage.client.directory_of(TOPIC, _PARTITIONS)
@@ -169,8 +170,8 @@ async def transaction_committed(stage: Stage) -> None:
 
 
 async def commit_remembered(stage: Stage) -> None:
-    """Coordinators sync what they note, the partition does not sync its records (unless the mode
-    is to), and all is on the disk but for what the commit brings."""
+    """Coordinators sync their notes, the partition does not sync its records (unless the mode
+    requires it), and all is on the disk except what the commit adds."""
     unsynced = {} if stage.flushed else {"flush.messages": str(_NEVER)}
     await _commit(stage, unsynced, synced=True)
     await until(
@@ -179,7 +180,7 @@ async def commit_remembered(stage: Stage) -> None:
 
 
 async def _commit(stage: Stage, configs: Mapping[str, str], *, synced: bool) -> None:
-    """A transaction; if asked to, the disks are synced just before it ends."""
+    """Commit a transaction; if requested, the disks are synced just before it ends."""
     client = stage.client
     await client.create_topic(TOPIC, 1, configs)
     stage.acknowledged(client.topic(TOPIC), "there", promised=True)
@@ -204,7 +205,7 @@ async def clean_stop(stage: Stage) -> None:
 
 
 async def sent_before_a_stop(stage: Stage) -> dict[tuple[str, int], str]:
-    """Promised, of partitions with few records, too; what the records of each are."""
+    """Promised, for partitions with few records, too; the answer about the records of each."""
     client = stage.client
     await topic_created(stage)
     few = "few-records"
@@ -217,14 +218,14 @@ async def sent_before_a_stop(stage: Stage) -> dict[tuple[str, int], str]:
 
 
 async def controller_stopped(stage: Stage) -> None:
-    """The last of its metadata log was acknowledged before it ended."""
+    """The last record of its metadata log was acknowledged before it ended."""
     await topic_created(stage)
 
 
 async def _send(
     stage: Stage, topic: str, partitions: int, records: int, *, promised: bool
 ) -> dict[tuple[str, int], str]:
-    """To each partition; what its records are."""
+    """Send to each partition; the answer about its records."""
     sent = {}
     for partition in range(partitions):
         values = told_of(await _send_to(stage, topic, partition, records))
@@ -249,7 +250,7 @@ async def _checkpointed(stage: Stage, name: str, partition: str) -> bool:
 
 
 async def _assigned(stage: Stage) -> bool:
-    """Of each partition there is a change that names a directory."""
+    """Every partition has a change that names a directory."""
     logs = {path.parent for path in await stage.files() if path.match("__cluster_metadata-0/*.log")}
     rows = [row for log in logs for row in read_metadata_log(log, 0, "").records]
     changes = [str(row["detail"]) for row in rows if row["type"] == "PartitionChange"]

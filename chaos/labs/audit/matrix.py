@@ -1,14 +1,14 @@
-"""Many cuts as a matrix: file kind, moment, what the disk held, what the node made of it, n of m.
+"""Many cuts as a matrix: file kind, moment, status on the disk, outcome at the start, n of m.
 
-A kind of file that came to an outcome in some of the cuts only needs a word on why. The kernel may
-have written out what was not synced, but it does that on its own with nothing younger than half a
-minute: where the cuts without the row have the file whole, and their disks were older, that may be
-so. In younger ones the program had it synced, or had not written it yet, or had not acknowledged
-what it held: then the cut met the program elsewhere. Between shorter and zeros the kernel decides
-always: the size of a file is committed with the journal, by any sync, and its bytes are not.
+If a kind of file has an outcome in some of the cuts only, the matrix says why. The kernel may have
+written out what was not synced, but on its own it writes nothing younger than half a minute. So
+that may be the reason if the cuts without the outcome have the file whole, and their disks were
+older. In younger ones the program had synced it, or had not written it yet, or had not acknowledged
+its content: the cut met the program elsewhere. Between shorter and zeros the kernel always decides:
+any sync commits the size of a file with the journal, but not its bytes.
 
-A node that refuses to start from a disk that held all that its files said has a row as well, of no
-file.
+A node that refuses to start although its disk held the whole content of its files has a row as
+well, without a file.
 """
 
 import json
@@ -22,16 +22,17 @@ from chaos.labs.audit.next_start import SUSPECT, WORST, NextStart
 from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
 from checkers.verdict import counted
 
-# From when on the kernel writes bytes out unasked: vm.dirty_expire_centisecs, as Linux has it.
+# The age from which the kernel writes bytes out unasked: vm.dirty_expire_centisecs, Linux's
+# default.
 WRITTEN_OUT_AFTER_S = 30.0
-NO_FILE = "no file"  # of which the disk held anything else, and the node refused to start
+NO_FILE = "no file"  # the disk held all files whole, and the node refused to start
 
 
 class Varies(StrEnum):
-    """Why a kind of file came to an outcome in some cuts only."""
+    """Why a kind of file has an outcome in some cuts only."""
 
-    NOT = ""  # it did in all of them
-    KERNEL = "kernel"  # which may have written the file out in the others
+    NOT = ""  # it has it in all cuts
+    KERNEL = "kernel"  # which may have written the file out in the other cuts
     PROGRAM = "program"  # which was elsewhere when its power failed
 
 
@@ -49,8 +50,8 @@ class Row:
 
 
 def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
-    """Differences, and refusals without any, in the order of moments; within one, the worst
-    outcome first."""
+    """Differences, and refusals without any, in the order of moments; within one, the worst outcome
+    first."""
     sound = [cut for cut in cuts if not cut.void]
     found: list[Row] = []
     for moment in dict.fromkeys(cut.moment for cut in sound):
@@ -60,7 +61,7 @@ def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
 
 
 def always_same(cuts: Sequence[ObservedCut]) -> list[str]:
-    """Kinds of files of which no disk ever held anything else than they said."""
+    """Kinds of files that every disk held whole."""
     files = [each for cut in cuts if not cut.void for each in cut.files]
     differing = {each.kind for each in files if each.file.differs}
     return sorted({each.kind for each in files} - differing)
@@ -98,7 +99,7 @@ def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
 
 
 def _varies(kind: str, others: Sequence[ObservedCut]) -> Varies:
-    """By the cuts of that moment in which such a file did not come to that outcome."""
+    """Compares the cuts of that moment in which such a file had another outcome."""
     if not others:
         return Varies.NOT
     written_out = any(_may_be_written_out(kind, cut) for cut in others)
@@ -115,16 +116,16 @@ def _rank(row: Row) -> tuple[int, str, str]:
     return WORST.index(row.outcome), row.kind, row.status
 
 
-# What all cuts of an audit have shown, as a table for a terminal and as JSON.
+# The results of all cuts of an audit, as a table for a terminal and as JSON.
 
 
 SUSPICIOUS, VOID = 1, 3  # exit codes
-_FEW = 3  # answers that are shown of one cut
+_FEW = 3  # shown answers of one cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
-    """What all cuts have shown."""
+    """The results of all cuts."""
 
     target: str
     mode: PowerCutMode
@@ -176,12 +177,12 @@ def _table(rows: Sequence[Row]) -> list[str]:
 
 
 def in_how_many(row: Row) -> str:
-    """Of its cuts; with ~ and why where it came about in some of them only."""
+    """The number of its cuts; with ~ and the reason if only some cuts have it."""
     return f"{row.seen} of {row.cuts}{f' ~{row.varies}' if row.varies else ''}"
 
 
 def _variation(rows: Sequence[Row]) -> Iterator[str]:
-    """How many rows are the same in all cuts, where there are several, and why others are not."""
+    """How many rows are the same in all cuts, if there are several, and why others are not."""
     if max((row.cuts for row in rows), default=0) < 2:
         return
     count = {each: sum(row.varies is each for row in rows) for each in Varies}
@@ -192,7 +193,7 @@ def _variation(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _changed(cuts: Sequence[ObservedCut]) -> Iterator[str]:
-    """What was promised and is another answer now: of each cut a few."""
+    """Promises with another answer now: a few for each cut."""
     for cut in cuts:
         broken = [answer for answer in cut.answers if answer.broken]
         for each in broken[:_FEW]:

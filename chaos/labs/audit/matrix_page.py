@@ -1,4 +1,5 @@
-"""The page of an audit: the matrix, with cells that link to the differing bytes."""
+"""The page of an audit: the matrix, with cells that link to the differing bytes; one cut as
+text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +17,14 @@ from checkers.page.document import Child, Markup, document, joined, section, tag
 from checkers.page.page_tables import table
 from checkers.verdict import counted
 
-# Bytes of a file for people: where they are, in hexadecimal, and as text.
+# Bytes of a file for people: position, hexadecimal, and text.
 
 
 _WIDTH, _LINES = 16, 8
 
 
 def shown_bytes(path: Path, part: ByteRange) -> str:
-    """The beginning of a range, a line every sixteen bytes; what is not there is said."""
+    """The beginning of a range, sixteen bytes a line; missing bytes are marked."""
     if not path.is_file():
         return "no such file"
     start = part.start // _WIDTH * _WIDTH
@@ -44,13 +45,13 @@ def _line(at: int, content: bytes) -> str:
     return f"{at:08x}  {content.hex(' '):<{3 * _WIDTH - 1}}  {text}"
 
 
-_RANGES = 2  # of a file, that are shown
+_RANGES = 2  # shown files
 _ANSWERS = 40
 _Key = tuple[str, str]  # moment, file kind
 
 
 def render_audit(title: str, cuts: Sequence[ObservedCut], out: Path) -> str:
-    """A self-contained page, to lie in `out`, below which the copies of the disks are."""
+    """A self-contained page for `out`, which also has the copies of the disks."""
     rows = rows_of(cuts)
     bad = [row for row in rows if row.outcome in SUSPECT]
     said = f"{counted(len(cuts), 'power cut')}, {counted(len(bad), 'row')} trusted or refused"
@@ -94,7 +95,7 @@ def _matrix(rows: Sequence[Row], cuts: Sequence[ObservedCut]) -> Markup:
 
 
 def _cell(rows: Sequence[Row], is_there: bool) -> Markup:
-    """Empty where no node has such a file."""
+    """Empty if no node has such a file."""
     if rows or not is_there:
         return joined(*(tag("p", _link(row)) for row in rows))
     return tag("p", "same", class_="soft")
@@ -138,7 +139,7 @@ def _answers(cuts: Sequence[ObservedCut]) -> Markup:
 
 
 def _refusals(cuts: Sequence[ObservedCut]) -> Iterator[Markup]:
-    linked: set[str] = set()  # by the matrix, where no bytes can be shown
+    linked: set[str] = set()  # from the matrix, if no bytes can be shown
     for cut in cuts:
         if not cut.refusal:
             continue
@@ -150,7 +151,7 @@ def _refusals(cuts: Sequence[ObservedCut]) -> Iterator[Markup]:
 
 
 def _closeups(cuts: Sequence[ObservedCut], out: Path) -> Iterator[Markup]:
-    """Of each cell one file: the first of the first cut that has one."""
+    """One file for each cell: the first of the first cut that has one."""
     first: dict[_Key, tuple[ObservedCut, ObservedFile]] = {}
     for cut in cuts:
         for each in () if cut.void else cut.differences:
@@ -200,8 +201,8 @@ def is_cut(directory: Path) -> bool:
 
 
 def cut_shown(directory: Path, moments: Sequence[str]) -> str:
-    """Files that were trusted or refused, if any were; else all that differ. UsageError for a cut
-    at another moment, OperatorError for what cannot be read."""
+    """Files that were trusted or refused, if there are any; else all that differ. UsageError for a
+    cut at another moment, OperatorError for unreadable files."""
     try:
         cut = json.loads((directory / FOUND).read_bytes())
         if cut["moment"] not in moments:
@@ -237,7 +238,7 @@ def _void(cut: Mapping[str, Any]) -> str:
 
 
 def _file(each: Mapping[str, Any], directory: Path) -> Iterator[str]:
-    """The first range of its bytes that differs, in all three copies of its disk."""
+    """The first range of differing bytes, in all three copies of its disk."""
     file, disk = each["file"], host_name(each["node"])
     ranges = file["ranges"] or [{"start": 0, "end": max(file["said"], file["held"])}]
     yield f"\n{disk}/{printable(file['path'])}: {file['status']}; the next start: {each['outcome']}"

@@ -21,7 +21,7 @@ class AuditedCluster(Cluster, DiskCopying, Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Stage:
-    """A cluster that stands, a client of it, and what nodes have acknowledged so far.
+    """A running cluster with a client, and all that nodes have acknowledged so far.
 
     `flushed`: nodes sync records before they acknowledge them.
     """
@@ -35,11 +35,11 @@ class Stage:
     going_on: list[asyncio.Task[None]] = field(default_factory=list)  # until the power is cut
 
     def goes_on(self, act: Coroutine[Any, Any, None]) -> None:
-        """Do this until the power is cut."""
+        """Repeat this until the power is cut."""
         self.going_on.append(asyncio.create_task(act))
 
     async def end(self) -> None:
-        """What goes on; raises what it has raised."""
+        """End the repeated action; raises what it has raised."""
         for task in self.going_on:
             task.cancel()
         for task in self.going_on:
@@ -56,8 +56,7 @@ class Stage:
         self.expected.append(Acknowledgement(question=question, value=value, promised=promised))
 
     def acknowledged_later(self, question: Question, value: str, *, promised: bool) -> None:
-        """Of a question that is not asked before the cut: it would take too long, or be too
-        early."""
+        """A question that is not asked before the cut: it would take too long, or be too early."""
         told = Acknowledgement(question=question, value=value, promised=promised, now=False)
         self.expected.append(told)
 
@@ -67,16 +66,15 @@ Reach = Callable[[Stage], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How one target gets to a moment. `nodes`: the least that it takes; brokers, where there are
-    some. `conditions`: of the quorum.
-    `stopped`: its victims are stopped in good order then. `in_time`: the leader, asked just before
-    the cut, says how far the metadata log is committed."""
+    """How one target reaches a moment. `nodes`: the least number, of brokers if there are any.
+    `conditions`: of the quorum. `stopped`: its victims are stopped in good order then. `in_time`:
+    the leader, asked just before the cut, reports the end of the committed metadata log."""
 
     reach: Reach
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=Conditions)
-    controllers_only: bool = False  # are its victims, and not all nodes
+    controllers_only: bool = False  # are its victims, instead of all nodes
     stopped: bool = False
     in_time: bool = True
 
@@ -85,19 +83,20 @@ class Way:
 class Moment:
     name: str
     summary: str
-    ways: Mapping[str, Way]  # by target: a key of `file_kinds.KINDS`
+    ways: Mapping[str, Way]  # by target: a key of `next_start.KINDS`
 
 
-# Registers of a quorum, set one after the other: metadata of which brokers make no files.
+# Registers of a quorum, set one after the other: metadata for which brokers make no files.
 
 
-REGISTERS = 8  # that are set in one go
+REGISTERS = 8  # set in one go
 
 
 async def set_registers(
     stage: Stage, first: int, *, now: bool = True, leader: int | None = None
 ) -> None:
-    """Each is acknowledged before the next is set. `leader`: not to be looked for."""
+    """Each is acknowledged before the next is set. `leader`: to use this leader without a
+    search."""
     tell = stage.acknowledged if now else stage.acknowledged_later
     quorum = stage.client.quorum
     for number in range(first, first + REGISTERS):
@@ -108,8 +107,9 @@ async def set_registers(
 
 
 async def set_while_syncs_wait(stage: Stage, trouble: DiskTrouble, least: int) -> None:
-    """Until the power fails; this returns when at least so many were acknowledged by a disk in
-    trouble. A node that waits for a disk all the time tells of nothing, not even that it leads."""
+    """Set registers until the power fails; returns when at least this many were acknowledged by a
+    disk in trouble. A node that waits for a disk all the time answers nothing, not even that it
+    leads."""
     assert isinstance(stage.cluster, DiskTroubling)
     await set_registers(stage, first=1, now=False)
     leader = (await stage.client.quorum.leader()).node
@@ -124,6 +124,6 @@ async def set_while_syncs_wait(stage: Stage, trouble: DiskTrouble, least: int) -
 
 
 async def _go_on_setting(stage: Stage, leader: int) -> None:
-    """What was acknowledged is expected to be there."""
+    """Expect the acknowledged values to be kept."""
     for first in itertools.count(1 + REGISTERS, REGISTERS):
         await set_registers(stage, first, now=False, leader=leader)

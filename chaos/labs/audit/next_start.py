@@ -1,8 +1,8 @@
-"""What a node made of a difference when it started from the disk that had it.
+"""What a node did with a difference when it started from the disk that had it.
 
-Bytes do not decide: indexes are made anew, and files that are as they were may be believed wrongly.
-The answers do. A difference is blamed for a changed answer if the answer is read from the file's
-log, and a file that is derived from its log only where the log itself is whole.
+Bytes alone do not decide: indexes are made anew, and an unchanged file may be trusted wrongly. The
+answers decide. A difference is blamed for a changed answer if the answer is read from the file's
+log; a file that is derived from its log only if the log itself is whole.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from chaos.labs.audit.copies import ComparedFile
 from chaos.labs.audit.questions import ComparedAnswer
 
-# What the files of a node are, as data: one table for each program that writes them.
+# The kinds of files of a node, as data: one table for each program that writes them.
 #
 # Both keep Kafka's layout: files of the node at the top of a log directory, and one directory for
 # each log. A kind says whether a node can make the file anew from the log beside it (`derived`).
@@ -28,14 +28,14 @@ _INTERNAL = {
     "__consumer_offsets": "offsets",
     "__transaction_state": "transactions",
 }
-# What stands behind the name of a directory: it is to go, is not all there yet, belongs to no
-# replica.
+# Suffixes of directories: to be deleted, incomplete, belonging to no replica.
 _BECAME = {"delete": "deleted", "future": "future", "stray": "stray"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileKind:
-    """Files of one purpose. `blamed_by`: how a node that refuses to start for one speaks of it."""
+    """Files with one purpose. `blamed_by`: the words of a node that refuses to start because of
+    one."""
 
     name: str
     pattern: re.Pattern[str]
@@ -45,11 +45,11 @@ class FileKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindOfFile:
-    """The meaning of a path: its kind, the log that it belongs to, and the family of logs."""
+    """The meaning of a path: its kind, its log, and the family of logs."""
 
     kind: FileKind
     log: str  # as "orders-0"; NODE_FILES
-    family: str  # data, metadata, offsets, transactions; with what has become of the directory
+    family: str  # data, metadata, offsets, transactions; with the state of the directory
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ _SHARED = (
     _kind("log starts", r"log-start-offset-checkpoint"),
     _kind("lock", r"\.lock"),
     _kind("file on its way", r".*\.tmp", derived=True),  # to another name
-    # Kafka does not name the file: what is not in it is what it misses.
+    # Kafka does not name the file, but what it lacks.
     _kind("bootstrap.checkpoint", r"bootstrap\.checkpoint", blamed=r"bootstrap"),
 )
 _KAFKA = (
@@ -92,7 +92,7 @@ _NODE = (
 )
 KINDS: dict[str, Sequence[FileKind]] = {"node": _NODE, "kafka": _KAFKA}
 OTHER = _kind("other file", r".*")
-# The harness's own, and the file system's: no file of a node.
+# Files of the harness and the file system: no files of a node.
 _NO_FILES_OF_NODES = re.compile(r"(?:\.kraft-chaos-canary|lost\+found)(?:/|$)")
 
 
@@ -101,7 +101,7 @@ def is_of_the_node(path: str) -> bool:
 
 
 def kind_of(path: str, target: str) -> KindOfFile:
-    """Of a path below a disk's top, by a key of `KINDS`."""
+    """The meaning of a path below a disk's top, by a key of `KINDS`."""
     place = PurePosixPath(path)
     found = next((k for k in KINDS[target] if k.pattern.fullmatch(place.name)), OTHER)
     log, family = _log_of(place.parent.name)
@@ -109,7 +109,7 @@ def kind_of(path: str, target: str) -> KindOfFile:
 
 
 def _log_of(directory: str) -> tuple[str, str]:
-    """`orders-0.0123abcd-delete` was the directory of a log that is to go."""
+    """`orders-0.0123abcd-delete` was the directory of a log to be deleted."""
     match = _LOG.fullmatch(directory)
     if match is None:
         return NODE_FILES, ""
@@ -141,9 +141,9 @@ WORST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A file of which the disk holds something else than it said.
+    """A file whose content on the disk differs from what was read before the cut.
 
-    `now_as_held`: after the start the file is as the cut left it, or not there.
+    `now_as_held`: after the start the file is as the cut left it, or does not exist.
     """
 
     node: int
@@ -155,8 +155,8 @@ class Difference:
 def outcomes(
     differences: Sequence[Difference], answers: Sequence[ComparedAnswer], refusal: str
 ) -> Mapping[tuple[int, str], NextStart]:
-    """Of all nodes of a cut, by node and path: what is asked of a log rests on each of its
-    replicas. `refusal`: the last words of a node that did not start; "" where all did."""
+    """For all nodes of a cut, by node and path: an answer about a log rests on each of its
+    replicas. `refusal`: the last words of a node that did not start; "" if all did."""
     if refusal:
         blamed = {_key(each) for each in _blamed(differences, refusal)}
         return {
@@ -172,7 +172,7 @@ def _key(each: Difference) -> tuple[int, str]:
 
 
 def _blamed(differences: Sequence[Difference], refusal: str) -> Sequence[Difference]:
-    """Those that the node speaks of; all, if it speaks of none."""
+    """The differences that the node names; all of them if it names none."""
     named = [
         each
         for each in differences

@@ -1,4 +1,4 @@
-"""One power cut at a moment: from a new cluster to the answers of the nodes that started again.
+"""One power cut at a moment: from a new cluster to the answers of the restarted nodes.
 
 The cluster's directory keeps all of it: `said/` and `held/`, the disks before and after the cut,
 `now/`, as they are once the nodes have answered, and `cut.json`.
@@ -30,13 +30,12 @@ from checkers.disk.records import decode_control, decode_metadata
 from checkers.disk.segments import LogFiles
 from checkers.run.recovery import why_in_doubt
 
-# The metadata logs of disks, compared record by record up to where they were committed.
+# The metadata logs of disks, compared record by record up to their committed end.
 #
-# What a log replays to, its image, follows from its records: as long as every committed one is
-# there, at its offset and byte for byte, no topic, configuration, broker, voter or feature can be
-# another. How far it was committed is what the leader told just before the cut. Afterwards the
-# newest log must have all of that, whichever node has it: so it is for a leader that is elected
-# (KIP-595).
+# The image of a log follows from its records: as long as every committed record is at its offset,
+# byte for byte, no topic, configuration, broker, voter or feature can differ. The leader reported
+# the committed end just before the cut. Afterwards the newest log must have all of that, whichever
+# node has it, since only a node with the newest log is elected (KIP-595).
 
 
 NOTHING = "nothing"
@@ -44,7 +43,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMetadataRecord:
-    """Two are the same if they have the same epoch, key and value."""
+    """Two records are the same if they have the same epoch, key and value."""
 
     epoch: int
     control: bool
@@ -52,7 +51,7 @@ class StoredMetadataRecord:
 
     @property
     def told(self) -> str:
-        """For people: its type, and what is known of its content."""
+        """For people: its type, and the known part of its content."""
         try:
             found = (decode_control if self.control else decode_metadata)(self.record)
         except DamagedError as error:
@@ -63,20 +62,20 @@ class StoredMetadataRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMetadata:
-    """One metadata log; below `start` only a snapshot tells."""
+    """One metadata log; below `start` there is only a snapshot."""
 
     start: int
     records: Mapping[int, StoredMetadataRecord]  # by offset
 
     @property
     def newest(self) -> tuple[int, int]:
-        """Epoch and offset of its last record: the node with more of these is elected."""
+        """Epoch and offset of its last record: the node with the highest is elected."""
         last = max(self.records, default=-1)
         return (self.records[last].epoch, last) if last >= 0 else (-1, -1)
 
 
 def committed_records(said: Path, now: Path, end: int) -> list[ComparedAnswer]:
-    """How many of the records below `end` are there, and each that is another one now.
+    """The number of records below `end` that are still there, and each record that differs now.
 
     `said` and `now` hold a copy of each disk, before the cut and after the start.
     """
@@ -99,14 +98,14 @@ def committed_records(said: Path, now: Path, end: int) -> list[ComparedAnswer]:
 
 
 def newest_of(copies: Path) -> StoredMetadata:
-    """The metadata log that has most, of all disks; an empty one where there is none."""
+    """The newest metadata log of all disks; an empty one if there is none."""
     found = [stored_metadata(path) for path in sorted(copies.glob(f"*/*/{METADATA_LOG}"))]
     nothing = StoredMetadata(start=0, records={})
     return max(found, key=lambda each: each.newest, default=nothing)
 
 
 def stored_metadata(directory: Path) -> StoredMetadata:
-    """Up to the first batch that is damaged."""
+    """Up to the first damaged batch."""
     files = LogFiles(directory)
     records: dict[int, StoredMetadataRecord] = {}
     for _, data, scanned in files.segments():
@@ -145,7 +144,7 @@ FOUND = "cut.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPlan:
-    """`target`: a key of `file_kinds.KINDS`. `flushed`: records are synced when acknowledged."""
+    """`target`: a key of `next_start.KINDS`. `flushed`: records are synced when acknowledged."""
 
     moment: Moment
     target: str
@@ -155,18 +154,18 @@ class CutPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedFile:
-    """A file of one node's disk, what it is, and what became of it."""
+    """A file of one node's disk, its kind, and the outcome."""
 
     node: int
     kind: str
     file: ComparedFile
-    outcome: NextStart | None  # None: the disk held what it said
+    outcome: NextStart | None  # None: the disk held the whole file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedCut:
-    """`void`: why the cut shows nothing; "" where the canary proves it, and no starved machine may
-    be why a node was not heard of.
+    """`void`: why the cut shows nothing; "" if the canary proves it, and no starved machine may be
+    the reason for a silent node.
 
     `lived_s`: from the making of the disks to the cut; no byte waited longer for its sync.
     """
@@ -187,9 +186,9 @@ class ObservedCut:
 async def cut_once(
     plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress
 ) -> ObservedCut:
-    """On a cluster that is not there yet, and is gone afterwards.
+    """Make a cluster, cut its power, and remove it afterwards.
 
-    Raises ClusterError, and OperatorError where something was not as acknowledged before the cut.
+    Raises ClusterError, and OperatorError if something was not as acknowledged before the cut.
     """
     began = time.monotonic()
     try:
@@ -230,14 +229,14 @@ async def _cut(
         await way.reach(stage)
         _require_kept(await asked([each for each in stage.expected if each.now]))
         progress.status(f"{plan.moment.name}: cutting the power")
-        # Where nothing was acknowledged, no node has run.
+        # If nothing was acknowledged, no node has run.
         asks = way.in_time and stage.expected
         committed = await stage.client.committed_end() if asks else 0
         await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
     finally:
         await stage.end()
     lived_s = time.monotonic() - began
-    await stage.client.close()  # not before: a client that leaves says so to the nodes
+    await stage.client.close()  # not earlier: a client that closes informs the nodes
     progress.status(f"{plan.moment.name}: starting from what the disk holds")
     refusal, doubt = await started(cluster, stage.victims)
     answers = [] if refusal else await asked(stage.expected)
@@ -267,7 +266,7 @@ def _victims(cluster: AuditedCluster, way: Way) -> Sequence[NodeId]:
 
 
 def _require_kept(answers: Sequence[ComparedAnswer]) -> None:
-    """Else a change after the cut would not be the cut's."""
+    """Otherwise a change might not be due to the cut."""
     for answer in answers:
         if answer.changed:
             raise OperatorError(
@@ -277,9 +276,8 @@ def _require_kept(answers: Sequence[ComparedAnswer]) -> None:
 
 
 async def started(cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[str, str]:
-    """Of those that do not start, the last words; "" where all do. And why the machine may be to
-    blame: a node that ended by itself refused, one that was not heard of may not have been let run.
-    """
+    """The last words of nodes that do not start; "" if all do. Also why the machine may be to
+    blame: a node that ended by itself refused, a silent one may have got no processor time."""
     machine = MachineWatch()
     watching = asyncio.create_task(machine.watch())
     try:

@@ -1,4 +1,4 @@
-"""What is asked of nodes after a power cut, and what they must answer."""
+"""Questions to nodes after a power cut, and the answers that they must give."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from chaos.errors import OperatorError
 
-# Waiting for a condition, asked again and again.
+# Waits for a condition by asking again and again.
 #
-# A question is never broken off: what it asks with is in a thread, and would go on beside the next.
+# A question is never broken off: it is asked in a thread, which would go on beside the next
+# question.
 
 
 _WITHIN_S = 30.0
@@ -16,7 +17,7 @@ _ASKS_EVERY_S = 0.1
 
 
 async def until(done: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Raises OperatorError if it does not come true."""
+    """Raises OperatorError if the condition does not become true."""
     if not await comes_true(done, within_s=_WITHIN_S):
         raise OperatorError(f"waited {_WITHIN_S:g} s in vain for {what}")
 
@@ -32,10 +33,11 @@ async def comes_true(done: Callable[[], Awaitable[bool]], *, within_s: float) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`rests_on`: the logs that the answer is read from, "orders-0" or all of a topic, "orders".
+    """`rests_on`: the logs from which the answer is read, "orders-0", or "orders" for all of a
+    topic.
 
     `settles_within_s`: a broker answers from its image of the metadata, which follows its log; an
-    answer counts as another one only if it still is after so long.
+    answer counts as changed only if it still differs after this time.
     """
 
     text: str
@@ -46,9 +48,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
-    """What a node has said it will answer. Not `promised`: it may be lost with the page cache.
+    """An answer that a node has promised to give. Not `promised`: it may be lost with the page
+    cache.
 
-    `now`: it would answer so before the cut, too.
+    `now`: it would give this answer before the cut, too.
     """
 
     question: Question
@@ -59,7 +62,7 @@ class Acknowledgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedAnswer:
-    """What was answered after the start, beside what was acknowledged before the cut."""
+    """The answer after the start, beside the one acknowledged before the cut."""
 
     question: str
     rests_on: tuple[str, ...]
@@ -73,12 +76,12 @@ class ComparedAnswer:
 
     @property
     def broken(self) -> bool:
-        """Something else was promised."""
+        """Whether a promised answer has changed."""
         return self.changed and self.promised
 
 
 async def asked(expected: Sequence[Acknowledgement]) -> list[ComparedAnswer]:
-    """All answers, in order; a node that does not answer has not kept it."""
+    """All answers, in order; a node that does not answer has not kept its promise."""
     return [await _asked(each) for each in expected]
 
 

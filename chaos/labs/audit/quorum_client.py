@@ -47,16 +47,17 @@ class RefusedAnswerError(Exception):
 
 
 class QuorumClient:
-    """Of these controllers of a cluster; of all its nodes, where none are named."""
+    """A client of these controllers of a cluster; of all its nodes if none are named."""
 
     def __init__(self, cluster: Cluster, controllers: Sequence[NodeId] = ()) -> None:
         self._driver: Driver = driver_for(cluster, controllers)
 
     async def close(self) -> None:
-        """Every question has a connection of its own."""
+        """Nothing to close: every question has a connection of its own."""
 
     async def set_register(self, key: str, value: int, leader: int | None = None) -> None:
-        """Raises OperatorError unless it was acknowledged. `leader`: not to be looked for."""
+        """Raises OperatorError unless acknowledged. `leader`: to use this leader without a
+        search."""
         body = alter([Alteration(resource=key, changes=(ConfigChange(value=str(value)),))])
 
         async def ask(connection: Connection) -> None:
@@ -90,7 +91,7 @@ class QuorumClient:
         )
 
     def epoch_is_kept(self, epoch: int) -> Question:
-        """Whether no node leads in an epoch before this one."""
+        """Whether no node leads in an earlier epoch."""
 
         async def ask() -> str:
             return "yes" if (await self.leader()).epoch >= epoch else "no"
@@ -98,7 +99,7 @@ class QuorumClient:
         return Question(text=f"epoch {epoch} or later", rests_on=(_METADATA_LOG,), ask=ask)
 
     async def committed_end(self) -> int:
-        """How far the leader says that the log is committed. Raises OperatorError."""
+        """The end of the committed log, as the leader reports it. Raises OperatorError."""
         try:
             return await committed_end(self._driver, _LEADS_WITHIN_S)
         except NoLeaderError as trouble:
@@ -122,7 +123,8 @@ class QuorumClient:
             raise OperatorError(f"voter {node} is not removed: {error_name(error)}")
 
     async def add_voter(self, node: NodeId, directory_id: str) -> None:
-        """Asked again while the leader says that it has not caught up, or is busy otherwise."""
+        """Retries while the leader answers that the replica has not caught up, or that it is busy
+        otherwise."""
         body = add_raft_voter(
             node,
             directory_id,
@@ -136,7 +138,7 @@ class QuorumClient:
         async def added() -> bool:
             nonlocal error
             error = await self._change_voters(Api.ADD_RAFT_VOTER, body)
-            return error in (0, _DUPLICATE_VOTER)  # one that had been answered too late
+            return error in (0, _DUPLICATE_VOTER)  # an earlier answer came too late
 
         if not await comes_true(added, within_s=_CAUGHT_UP_WITHIN_S):
             raise OperatorError(f"voter {node} is not added: {error_name(error)}")
@@ -153,7 +155,7 @@ class QuorumClient:
         return found
 
     async def _change_voters(self, api: Api, body: bytes) -> int:
-        """The error code. Raises OperatorError where there is no answer."""
+        """The error code. Raises OperatorError if there is no answer."""
 
         async def ask(connection: Connection) -> int:
             return await connection.send(api, body, _CAUGHT_UP_WITHIN_S, read_voters_changed)
@@ -163,7 +165,7 @@ class QuorumClient:
     async def _of_leader(
         self, ask: Callable[[Connection], Awaitable[T]], leader: int | None = None
     ) -> T:
-        """Retries: a node that was just elected does not serve at once. Raises OperatorError."""
+        """Retries: a newly elected node does not serve at once. Raises OperatorError."""
         trying = AsyncRetrying(
             retry=retry_if_exception_type((NotSentError, LostError, RefusedAnswerError)),
             stop=stop_after_delay(_LEADS_WITHIN_S),

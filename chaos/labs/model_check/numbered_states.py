@@ -22,16 +22,16 @@ from node.raft.voter_forms import VoterChange
 
 # Copies of a running replica, so that it can go on in more than one way.
 #
-# Frozen values, and what is no part of a replica, are shared, as they never change. `pickle` makes
-# the copies, which is many times as fast as a walk through all objects in Python.
+# Frozen values, and objects outside of the replica, are shared, as they never change. `pickle`
+# makes the copies, many times as fast as a walk through all objects in Python.
 
 
 T = TypeVar("T")
 
-# The modules of classes with objects that change while a replica runs.
+# The modules of classes whose objects change while a replica runs.
 _CHANGING = ("node.", "chaos.labs.model_check.replica", "chaos.labs.model_check.replica")
 # Whether values of a type are pickled, and made again in each copy. Tuples may hold changing
-# values, and methods belong to such; the others of these are as fast to make as to look up.
+# values, and methods belong to such; others are as fast to make as to look up.
 _MADE_ANEW: dict[type, bool] = dict.fromkeys(
     (list, deque, set, dict, tuple, MethodType, str, int, bool, type(None)), True
 )

@@ -1,4 +1,4 @@
-"""A replica that is explored: the node's own quorum (`node.raft`) on a log in memory.
+"""An explored replica: the node's own quorum (`node.raft`) on a log in memory.
 
 It gets requests and answers, and the time; its own requests wait until the explorer delivers them,
 or breaks their connections.
@@ -38,7 +38,7 @@ from node.storage.snapshots import Snapshot
 from node.wire.apis import Response
 from node.wire.raft_voters import VoterChangeResponse
 
-# The log of an explored replica: batches, and how many of them a power cut would leave.
+# The log of an explored replica: batches, and how many of them would survive a power cut.
 
 
 _EMPTY = LogPosition(Epoch(0), Offset(0))

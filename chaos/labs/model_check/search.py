@@ -1,5 +1,5 @@
 """Breadth-first search of every state within the bounds, so that the first broken promise is found
-by the fewest moves."""
+by the fewest moves; and its result, for a terminal and for a script."""
 
 import itertools
 import time
@@ -24,7 +24,7 @@ from checkers.verdict import counted
 from node.ids import NodeId
 
 # The quorum at the start of the exploration: its first node leads and has written the first
-# metadata, and all nodes have all of it.
+# metadata, which all nodes have.
 
 
 def formed(formation: Formation) -> list[LiveReplica]:

@@ -1,4 +1,5 @@
-"""What all explored replicas share: names, addresses, time-outs, and no randomness."""
+"""The bounds of an exploration, and what all explored replicas share: names, addresses, time-outs,
+and no randomness."""
 
 import random
 from dataclasses import dataclass

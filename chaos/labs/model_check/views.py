@@ -1,9 +1,10 @@
-"""A replica as a value: all that decides what it can do next, and nothing else.
+"""A replica as a value: all that decides what it can do next, and nothing else; and the contents of
+logs.
 
 Left out are times, connections and the requests on them: the explorer lets any time pass, and
-breaks connections at will. Left out too are whether a follower has heard its leader (it may lose it
-at any moment), the nodes that renewed the leader's check-quorum, and values without further effect:
-a follower's high watermark (a leader has to commit something of its own epoch first), and a
+breaks connections at will. Also left out are whether a follower has heard its leader (it may lose
+it at any moment), the nodes that renewed the leader's check-quorum, and values without further
+effect: a follower's high watermark (a leader has to commit something of its own epoch first), and a
 replica's log end at the leader, once it is counted.
 """
 

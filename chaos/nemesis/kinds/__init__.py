@@ -1,8 +1,19 @@
-"""Every kind of fault, one class each; a module holds those that do alike.
+"""Every kind of fault, one class each; a module holds related kinds.
 
-`KINDS` is the registry: a new kind is a class as `chaos.nemesis.fault.Fault` asks for, and a line
-here. The order is that in which a swarm draws: a kind that is added at the end, or between, changes
-what the seeds mean.
+    additions.py  brokers that an operator asks to be made voters
+    clocks.py     wrong clocks
+    cuts.py       partitions of the network
+    disks.py      sick disks, and lost disks
+    links.py      slow and flaky links; clients that are shut out
+    power.py      power failures
+    processes.py  killed, stopped and paused processes
+    removals.py   voters that are removed for good
+    switches.py   nodes that go on as the other program
+    upkeep.py     what operators do to healthy nodes
+    voters.py     voters that are lost, and voters that are removed and added
+
+`KINDS` is the registry: a new kind is a class with the interface of `chaos.nemesis.fault.Fault`,
+and an entry here. A swarm draws in this order: a kind that is added changes what the seeds mean.
 """
 
 from collections.abc import Mapping

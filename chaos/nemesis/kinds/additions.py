@@ -1,4 +1,4 @@
-"""Brokers that an operator wants to vote."""
+"""Brokers that an operator asks to be made voters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from workloads.operator import Operator
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddBroker:
     """An operator asks for a broker to be made a voter (KIP-853, AddRaftVoter), by its own id,
-    directory id and address; with `addition=unasked` it looks who votes, and asks for nothing.
+    directory id and address; with `addition=unasked` it reads the voters, and asks for nothing.
 
-    Steps: wait until the leader tells of the victim as an observer that holds all that is
-    committed, and ask it to add that one, until the leader says that it is done or that it refuses.
-    Cure: nothing, what votes then is left so.
+    Steps: wait until the leader reports the victim as an observer that holds all that is committed,
+    and ask it to add that one, until the leader confirms or refuses. Cure: nothing, the voters stay
+    as they are.
 
-    Evidence: the leader told that the victim was no voter, and then that it is one where it says
-    that it has added it, and that it is none where it refused or was not asked.
+    Evidence: the leader reported the victim as no voter, and then as a voter if it confirmed the
+    addition, and as no voter if it refused or was not asked.
 
     Limits: controllers of a dynamic quorum, and a node that is a broker and nothing else. Whether
     the leader refuses is for the judge: it bites either way.

@@ -1,5 +1,5 @@
-"""Clocks that are wrong. Time-outs are measured by the clock that only goes forward; the time of
-day is for people and records, and a jump of it must change nothing that a node promises."""
+"""Wrong clocks. Time-outs are measured by the monotonic clock; the time of day is for people and
+records, and a jump of it must change nothing that a node promises."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from chaos.nemesis.victims import Victim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJump:
-    """The time of day of the victims is wrong by so much.
+    """The time of day of the victims is wrong by this much.
 
-    Steps: set the time of day of each victim off. Cure: set it right.
+    Steps: shift the time of day of each victim. Cure: set it right.
 
-    Evidence: read back, it was as far off true time as it was asked to be.
+    Evidence: read back, it was as far off true time as requested.
 
     Limits: the monotonic clock is left alone. In simulated clusters only.
     """
@@ -60,7 +60,7 @@ class ClockRate:
 
     Steps: let the clocks of each victim go at that rate. Cure: let them go right again.
 
-    Evidence: over some time, a clock was seen to go at that rate, within a thousandth.
+    Evidence: over some time, a clock was measured to go at that rate, within a thousandth.
 
     Limits: both clocks go at the same rate. In simulated clusters only.
     """

@@ -33,7 +33,7 @@ class Ways(StrEnum):
 
 
 def grudge(victims: Sequence[NodeId], nodes: Sequence[NodeId], ways: Ways) -> tuple[Link, ...]:
-    """The links between the victims and all the others, in the ways asked for, in order."""
+    """The links between the victims and all other nodes, in the requested directions, in order."""
     others = [node for node in sorted(nodes) if node not in victims]
     out = [Link(victim, other) for victim in sorted(victims) for other in others]
     back = [Link(other, victim) for victim in sorted(victims) for other in others]
@@ -64,7 +64,8 @@ def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
 
 
 def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
-    """A minority with the leader in it: it leads on for those few, which come back after it."""
+    """A minority that includes the leader: it goes on leading those few, which come back after
+    it."""
     return lambda rng, nodes: NetworkPartition(
         victim=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
     )
@@ -75,19 +76,19 @@ class NetworkPartition:
     """The victims are cut off from all other nodes, or from some; clients still reach all.
 
     `ways` says which bytes are stopped, seen from the victims, and `peers` from which nodes. With
-    `stagger_ms` the victims come back one by one, so long apart: the former leader first, and then
-    those that still follow it.
+    `stagger_ms` the victims come back one by one, at this interval: the former leader first, then
+    its remaining followers.
 
-    Steps: stop bytes on every link between a victim and the others, one after another. Cure: send
-    a marked request along each link, and against it where that way is open; let all links pass
-    again, at once or victim by victim.
+    Steps: stop bytes on every link between a victim and the others, one after another. Cure: send a
+    marked request along each link, and against it if that way is open; let all links pass again, at
+    once or victim by victim.
 
-    Evidence: of each link, that its proxy took in and did not pass on the marked request, that an
-    open opposite way passed one, and that the proxy itself says so of both. Known at the cure. Of
-    links of a node that is off by then nothing is asked, as long as two that run were parted too.
+    Evidence: for each link, its proxy took in the marked request and did not pass it on, an open
+    opposite way passed one, and the proxy itself reports both. Known at the cure. Links of a node
+    that is off by then are not probed, as long as two running nodes were parted too.
 
     Limits: proved for the moment of the cure; that nothing undid the cut before is not. Bytes that
-    nodes sent meanwhile are counted and told, and not relied on.
+    nodes sent meanwhile are counted and reported, and not relied on.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("partition", "partition-one-way")
@@ -104,7 +105,7 @@ class NetworkPartition:
             )
             for ways in Ways
         },
-        # About as long as it takes the others to elect: the leader is back before it misses them.
+        # About as long as an election takes: the leader is back before it misses its followers.
         **{
             f"partition of the leader's side, {stagger_ms} ms": SwarmSpec(
                 make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
@@ -137,15 +138,15 @@ class NetworkPartition:
 
 
 def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
-    """The nodes from which a partition keeps its victim; the victim may be among them."""
+    """The nodes from which a partition separates its victim; the victim may be among them."""
     if peers is OtherSide.ALL:
         return cluster.nodes
     return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
 
 
 async def _healed(cluster: Cluster, hit: Hit, stagger_ms: int = 0) -> FaultEvidence:
-    """A node may go off, or come back, while its links are probed: it is looked for on both sides
-    of that."""
+    """A node may go off, or come back, while its links are probed: its state is read before and
+    after."""
     assert isinstance(cluster, Cuttable)
     off = await _off(cluster, hit)
     per_link = await _heal_in_turn(cluster, hit, stagger_ms)
@@ -160,8 +161,8 @@ async def _off(cluster: Cluster, hit: Hit) -> set[NodeId]:
 async def _heal_in_turn(
     cluster: Cuttable, hit: Hit, stagger_ms: int
 ) -> Mapping[Link, FaultEvidence]:
-    """With `stagger_ms` node by node, in the order in which they were hit; each has links of its
-    own."""
+    """With `stagger_ms`, node by node in the order in which they were hit; each heals its own
+    links."""
     if not stagger_ms:
         return await cluster.heal(hit.links)
     evidence: dict[Link, FaultEvidence] = {}
@@ -174,7 +175,7 @@ async def _heal_in_turn(
 
 
 def _estranged(rng: random.Random, _nodes: int) -> Fault:
-    """Two that do not hear each other; as a rule, one of them leads."""
+    """Two nodes that do not hear each other; usually one of them leads."""
     return PartialPartition(victim=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
 
 
@@ -182,11 +183,11 @@ def _estranged(rng: random.Random, _nodes: int) -> Fault:
 class PartialPartition:
     """The victims do not hear each other; all other nodes hear all of them.
 
-    Steps: as of a partition, on the links among the victims.
+    Steps: as for a partition, on the links among the victims.
 
-    Evidence: as of a partition.
+    Evidence: as for a partition.
 
-    Limits: as of a partition. Of one victim there is no such link, and nothing is hit.
+    Limits: as for a partition. A single victim has no such link, and nothing is hit.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("partition-partial",)

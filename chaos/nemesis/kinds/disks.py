@@ -1,4 +1,4 @@
-"""Disks that are sick, and disks that are gone."""
+"""Disks that are sick, and disks that are lost."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -36,8 +36,8 @@ class SickDisk:
     Steps: make each victim's disk sick. Cure: make it well; unless it was only slow, start each
     node that died of it and wait until it answers.
 
-    Evidence: of a slow disk, that a sync was slow; of the others, that the node died of it, by its
-    exit code, as a node must that cannot keep what it promised.
+    Evidence: for a slow disk, a sync was slow; for the others, the node died of it, by its exit
+    code, as a node must that cannot keep its promises.
 
     Limits: a node that writes nothing meanwhile never meets an error. In simulated clusters only.
     """
@@ -87,15 +87,15 @@ class Wipe:
     """The process is killed and its disk lost: it comes back with a new one, formatted.
 
     Steps: kill every victim at once, then give each a new, empty file system and format it: a new
-    directory id, and nothing else that the node knew. Cure: look whether each is still off, start
-    all and wait until they answer.
+    directory id, and nothing else that the node knew. Cure: check that each is still off, start all
+    and wait until they answer.
 
     Evidence: the old log directory is gone, and the new one has another directory id; the node was
     still off just before the cure.
 
-    Limits: whether a replica with a new directory id may vote is for the cluster to say (KIP-856,
-    KIP-853), and the cluster is not told that the disk is a new one. Where it may not, and the
-    nodes that are left are no majority, the quorum has stopped for good.
+    Limits: the cluster decides whether a replica with a new directory id may vote (KIP-856,
+    KIP-853), and it is not told that the disk is a new one. If it may not vote, and the other nodes
+    are no majority, the quorum has stopped for good.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("wipe",)

@@ -1,4 +1,4 @@
-"""Links between nodes that work badly, but work."""
+"""Links that are slow or flaky between nodes, or closed to clients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from chaos.nemesis.victims import AllVoters, Victim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLinks:
-    """Every byte between nodes takes so much longer, each way: on all links, whatever the victim.
+    """Every byte between nodes takes this much longer, each way: on all links, whatever the victim.
 
     Steps: delay both directions of every link. Cure: time a marked request along each link between
-    nodes that run, then take the delays away.
+    running nodes, then remove the delays.
 
-    Evidence: every answer took twice the delay at least; void where no two nodes run.
+    Evidence: every answer took at least twice the delay; void if no two nodes run.
 
     Limits: one such fault at a time. The delay is the same for all bytes: none overtakes another.
     """
@@ -65,8 +65,8 @@ class FlakyLinks:
 
     Evidence: a connection was reset for that reason.
 
-    Limits: when something is written is the nodes' affair; on an idle link nothing breaks. In
-    simulated clusters only.
+    Limits: the nodes decide when something is written; on an idle link nothing breaks. In simulated
+    clusters only.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("flaky-links",)
@@ -102,20 +102,20 @@ class FlakyLinks:
         return await cluster.steady(hit.links)
 
 
-# Clients and nodes that do not reach each other, while all nodes do.
+# Clients that do not reach the victims, while all nodes do.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutOut:
     """No client reaches the victims; the nodes reach each other.
 
-    Steps: stop bytes both ways on the proxies by which clients enter. Cure: send a marked request
+    Steps: stop bytes both ways on the client proxies of the victims. Cure: send a marked request
     in, then let all bytes pass.
 
-    Evidence: the request was taken in, not passed on and not answered, and the proxy says that it
-    stops both ways. Known at the cure.
+    Evidence: the request was taken in, not passed on and not answered, and the proxy reports that
+    it stops both ways. Known at the cure.
 
-    Limits: proved for the moment of the cure. Probes of the harness enter by the same way.
+    Limits: proved for the moment of the cure. Probes of the harness use the same proxies.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("shut-out-clients",)

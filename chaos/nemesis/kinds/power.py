@@ -1,4 +1,4 @@
-"""Faults of power: what was not synced is gone, of all victims at one moment."""
+"""Power failures: all victims lose at one moment what they had not synced."""
 
 import asyncio
 import random
@@ -35,21 +35,21 @@ class PowerOff:
     """The power of all victims fails at one moment; what was not synced is lost.
 
     `mode` says what else a disk may leave: `lose-all` keeps what was synced and nothing else,
-    `lose-data` has written its journal (sizes survive, contents are NULs), of `torn` random pages
+    `lose-data` has written its journal (sizes survive, contents are NULs), with `torn` random pages
     survive. With `disks`, each of their syncs takes 40 ms or a second, or is a lie, for some
     seconds before.
 
-    Steps: where asked to, make the syncs of the victims go wrong for 1.5 s, stalled ones for 2.5 s
-    (where they only take longer, of all but the first of several victims: a leader that waits for
-    its own disk counts no follower meanwhile). Then stop every process of all victims, overwrite a
+    Steps: if requested, make the syncs of the victims go wrong for 1.5 s, stalled ones for 2.5 s
+    (if they only take longer, for all but the first of several victims: a leader that waits for its
+    own disk counts no follower meanwhile). Then stop every process of all victims, overwrite a
     canary (a block that was synced long ago) without a sync, silence the network, shut the file
     systems down without a last flush, and only then kill: an fsync that is in flight may otherwise
-    return although nothing reached the disk. Cure: look whether each is still off, mount, start
-    all, and read the canaries.
+    return although nothing reached the disk. Cure: check that each is still off, mount, start all,
+    and read the canaries.
 
     Evidence: no thread ran during the cut, the new bytes of the canary could be read before it and
-    are gone after it, the process ended by the cut, and a sync went wrong where one had to. It was
-    still off just before the cure. Known once the nodes are on again.
+    are gone after it, the process ended by the cut, and a sync went wrong if one had to. The node
+    was still off just before the cure. Known once the nodes are on again.
 
     Limits: proves that the disk forgot what had not been written, not that the node had written
     anything unsynced: log bytes lost are a result. A `sync` of the whole machine between canary and
@@ -90,7 +90,7 @@ class PowerOff:
             await asyncio.sleep(TROUBLED_S[self.disks])
         assert isinstance(cluster, PowerCuttable)
         await cluster.power_off(hit.nodes, self.mode)
-        return {}  # the canary is looked at when the disk is back
+        return {}  # the canary is read when the disk is back
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         return await _power_on(cluster, hit)
@@ -98,22 +98,22 @@ class PowerOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopThenPowerOff:
-    """The victims end in good order, and at once the power of their disks fails, before the kernel
-    writes out what they left in the page cache; `disk=synced`: all of it is written out in between.
+    """The victims end in good order, and the power of their disks fails at once, before the kernel
+    writes out the page cache; `disk=synced`: all of it is written out in between.
 
     Steps: hold the file systems of all victims, whose unmount would write everything out; terminate
-    all and wait for their end; sync where asked to; overwrite the canary without a sync; shut the
+    all and wait for their end; sync if requested; overwrite the canary without a sync; shut the
     file systems down without a last flush, and let go of them. A victim that does not end in good
-    order keeps its power, and the run breaks off. Cure: look whether each is still off, mount,
-    start all, and read the canaries.
+    order keeps its power, and the run breaks off. Cure: check that each is still off, mount, start
+    all, and read the canaries.
 
-    Evidence: each process ended by itself as it was told, the new bytes of the canary could be read
-    before the cut and are gone after it; the node was still off just before the cure. Known once
-    the nodes are on again.
+    Evidence: each process ended by itself when terminated, the new bytes of the canary could be
+    read before the cut and are gone after it; the node was still off just before the cure. Known
+    once the nodes are on again.
 
     Limits: the kernel writes out by itself what is half a minute old. Nothing here is an unclean
-    shutdown: a node that ends in good order has synced, by its own word, all that it vouches for,
-    so what is lost is never an allowed loss.
+    shutdown: a node that ends in good order states that it has synced all that it vouches for, so a
+    loss is never an allowed one.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("stop-then-power-off",)
@@ -130,7 +130,7 @@ class StopThenPowerOff:
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, StoppedPowerCuttable)
         await cluster.stop_then_power_off(hit.nodes, synced=self.disk is StoppedDisk.SYNCED)
-        return {}  # the canary is looked at when the disk is back
+        return {}  # the canary is read when the disk is back
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         return await _power_on(cluster, hit)
@@ -145,6 +145,6 @@ async def _power_on(cluster: Cluster, hit: Hit) -> FaultEvidence:
 
 
 def _troubled(nodes: Sequence[NodeId], disks: DiskTrouble) -> Sequence[NodeId]:
-    """All disks lie, but only followers' are slow: a leader that waits for its own disk counts
-    no follower meanwhile, and nothing would be under way at the cut."""
+    """All disks lie, but only the followers' are slow: a leader that waits for its own disk counts
+    no follower meanwhile, and nothing would be in progress at the cut."""
     return nodes if disks is DiskTrouble.LYING or len(nodes) == 1 else nodes[1:]

@@ -1,4 +1,4 @@
-"""Faults of processes: the disk keeps what was written, the network does what it always does."""
+"""Process faults: disk and network are left alone, so that what was written stays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,19 +16,18 @@ from chaos.nemesis.victims import Victim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """SIGKILL: the process is gone, what it wrote to the page cache is not.
+    """SIGKILL: the process is gone, the page cache with its writes is not. With `latency_ms`, bytes
+    between the other nodes take this long each way meanwhile.
 
-    With `latency_ms`, bytes between the nodes that are left take so long each way meanwhile.
+    Steps: kill every victim at once, then slow the links if requested. Cure: check that each is
+    still off, remove the delays, start all and wait until they answer.
 
-    Steps: kill every victim at once, then slow the links where asked to. Cure: look whether each
-    is still off, take the delays away, start all and wait until they answer.
+    Evidence: a process ran before, none does after, and it ended by signal 9; it was still off just
+    before the cure. Links count as slow if every marked request between two running nodes waited
+    for its way there and its answer's way back.
 
-    Evidence: a process ran before, none does after, and it ended by signal 9; it was still off
-    just before the cure. Links count as slow when every marked request between two nodes that run
-    waited for its way there and its answer's way back.
-
-    Limits: the kernel sends the same signal when memory is short. What was written and never
-    synced survives: a node that forgets to sync passes.
+    Limits: the kernel sends the same signal when memory is short. What was written and never synced
+    survives: a node that forgets to sync passes.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("kill",)
@@ -73,16 +72,15 @@ class Kill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminate:
-    """SIGTERM: the node ends in good order, a leader after it told its successors.
+    """SIGTERM: the node ends in good order, a leader after it has announced that to its successors.
 
-    Steps: terminate every victim at once, wait for it to end, and kill it where it does not end
-    within a bounded time. Cure: look whether each is still off, start all and wait until they
-    answer.
+    Steps: terminate every victim at once, wait for it to end, and kill it if it does not end within
+    a bounded time. Cure: check that each is still off, start all and wait until they answer.
 
     Evidence: the process ran before and does not run after; it was still off just before the cure.
 
-    Limits: what the node did on its way out its traces tell, and where there are none its disk (a
-    clean-shutdown file). One that fails meanwhile is accused by its exit code
+    Limits: what the node did while it shut down is in its traces, and without traces on its disk (a
+    clean-shutdown file). A node that fails meanwhile is accused by its exit code
     (`nodes-kept-running`); one that had to be killed in the end counts as stopped.
     """
 
@@ -110,7 +108,7 @@ class Terminate:
 
 
 async def stop(cluster: Cluster, node: NodeId) -> FaultEvidence:
-    """By SIGTERM, whether it ran before and does not run after."""
+    """Stop it by SIGTERM; whether it ran before and does not run after."""
     ran = await cluster.status(node) is NodeStatus.RUNNING
     await cluster.stop(node)
     runs = await cluster.status(node) is not NodeStatus.OFF
@@ -121,16 +119,16 @@ async def stop(cluster: Cluster, node: NodeId) -> FaultEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """SIGSTOP: every thread stands still, connections stay open. A node with a long pause of its
-    garbage collector, or of its virtual machine, looks like that to the others.
+    """SIGSTOP: every thread stands still, connections stay open. To the others it looks like a long
+    pause of the garbage collector, or of the virtual machine.
 
-    Steps: stop every victim at once. Cure: look whether each still stands, then let all go on.
+    Steps: stop every victim at once. Cure: check that each still stands, then let all go on.
 
-    Evidence: the node has threads and not one of them is running or ready; it stood just before
-    the cure.
+    Evidence: the node has threads and none of them is running or ready; it stood just before the
+    cure.
 
-    Limits: true of the two moments of looking. Clocks go on: what a paused node finds when it goes
-    on is a world that is older.
+    Limits: true for the two moments of looking. Clocks go on: when a paused node continues, the
+    world has moved on.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("pause",)

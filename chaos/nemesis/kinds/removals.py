@@ -25,13 +25,12 @@ _STILL_LEADS_S = 2.0
 class RestartRemoved:
     """An operator removes a voter for good, and starts its node again.
 
-    Steps: read the victim's vote from its disk, ask the leader to remove it from the
-    voters until it tells that it is none, and stop it in good order. Cure: start it and wait until
+    Steps: read the victim's vote from its disk, ask the leader to remove it from the voters until
+    the leader no longer reports it as one, and stop it in good order. Cure: start it and wait until
     it answers.
 
-    Evidence: the leader told that the victim was a voter, then that it was none; the process ran
-    before and does not run after, and was still off just before the cure. Its vote is told
-    with that.
+    Evidence: the leader reported the victim as a voter, then as none; the process ran before and
+    does not run after, and was still off just before the cure. Its vote is part of the evidence.
 
     Limits: controllers of a dynamic quorum. It stays an observer. In containers only.
     """
@@ -70,12 +69,12 @@ class RestartRemoved:
 class RemoveForGood:
     """An operator removes a voter, whose process goes on as an observer's.
 
-    Steps: ask the leader to remove the victim from the voters until it tells that it is none. Cure:
-    nothing, it stays an observer.
+    Steps: ask the leader to remove the victim from the voters until the leader no longer reports it
+    as one. Cure: nothing, it stays an observer.
 
-    Evidence: the leader told that the victim was a voter, then that it was none.
+    Evidence: the leader reported the victim as a voter, then as none.
 
-    Limits: where it was the leader's own, another one has to be elected.
+    Limits: if the leader itself was removed, another one has to be elected.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("removed-for-good",)
@@ -104,16 +103,16 @@ class KillRemoved:
     """The leader is asked once to remove itself from the voters, and killed as soon as its own log
     says that it is none; with `removal=unasked` it is killed, and nothing else.
 
-    Steps: ask the victim, which leads, and do not wait for the answer; look until it tells that it
-    is no voter, for two seconds at most, and kill it. Cure: look whether it is still off, start it
+    Steps: ask the victim, which leads, and do not wait for the answer; look until it reports itself
+    as no voter, for two seconds at most, and kill it. Cure: check that it is still off, start it
     and wait until it answers.
 
-    Evidence: as of `kill`; and the victim told that it was a voter, and just before it was killed
-    that it was none: it goes by its log, committed or not.
+    Evidence: as for `kill`; and the victim reported itself as a voter, and just before it was
+    killed as none: it goes by its log, committed or not.
 
-    Limits: that no other voter has the record by then is for another fault to see to, which keeps
-    the others from the leader. A leader that is cut off leads for seconds only: on a slow machine
-    it may have resigned before it is asked, and the fault has not bitten.
+    Limits: another fault has to keep the record from the other voters, by cutting them off from the
+    leader. A leader that is cut off leads for seconds only: on a slow machine it may have resigned
+    before it is asked, and the fault has not bitten.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("kill-removed",)
@@ -142,7 +141,7 @@ class KillRemoved:
 
 
 async def _kill_removed(operator: Operator, cluster: Killable, node: NodeId) -> FaultEvidence:
-    """Killed it is in any case: whether it was removed before, the evidence says."""
+    """It is killed in any case; the evidence says whether it was removed before."""
     try:
         before = await operator.voters(_STILL_LEADS_S)
     except NeverChangedError as error:

@@ -1,4 +1,4 @@
-"""Nodes that go on as the other one of two programs, in a quorum of both."""
+"""Nodes that go on as the other of two programs, in a quorum of both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ _BEFORE = "program_before"  # a fact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchProgram:
-    """A node goes on as the other program, on the disk that it has: the same replica, whose log and
-    vote the other one has written.
+    """A node goes on as the other program, on its own disk: the same replica, with the log and vote
+    that the first program has written.
 
-    Steps: kill every victim at once, and let each be the other program of its cluster. Cure: look
-    whether each is still off, start all and wait until they answer.
+    Steps: kill every victim at once, and let each be the other program of its cluster. Cure: check
+    that each is still off, start all and wait until they answer.
 
-    Evidence: as of `kill`; and another program runs in the node than before.
+    Evidence: as for `kill`; and another program runs in the node than before.
 
     Limits: one quorum has to have nodes of both programs. In containers only.
     """
@@ -54,13 +54,13 @@ class SwitchProgram:
 class SwitchVoter:
     """A voter is removed, and one of the other program is added in its place (KIP-853).
 
-    Steps: ask the leader to remove the victim, one after the other, until it tells that it is no
-    voter; a leader that is removed resigns. Kill it, let its node be the other program, give it a
-    new, empty file system and format that without voters. Cure: look whether it is still off, start
-    it and wait until it answers; wait until the leader tells of it as an observer that holds all
-    that is committed, and add it.
+    Steps: ask the leader to remove the victim, one after the other, until the leader no longer
+    reports it as a voter; a leader that is removed resigns. Kill it, let its node be the other
+    program, give it a new, empty file system and format that without voters. Cure: check that it is
+    still off, start it and wait until it answers; wait until the leader reports it as an observer
+    that holds all that is committed, and add it.
 
-    Evidence: as of `wipe` and `removed-voter`; and another program runs in the node than before.
+    Evidence: as for `wipe` and `removed-voter`; and another program runs in the node than before.
 
     Limits: one dynamic quorum has to have nodes of both programs. In containers only.
     """
@@ -100,7 +100,7 @@ class SwitchVoter:
 
 
 async def _switched(cluster: Cluster, node: NodeId) -> FaultEvidence:
-    """Kill a node, which is the other program from its next start on."""
+    """Kill a node, which runs the other program from its next start on."""
     assert isinstance(cluster, Killable)
     assert isinstance(cluster, Switchable)
     before = await cluster.program(node)

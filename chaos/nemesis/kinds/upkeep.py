@@ -1,4 +1,4 @@
-"""What operators do to nodes that are well, be it right or wrong."""
+"""What operators do to healthy nodes, right or wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from chaos.nemesis.victims import Victim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncDisks:
-    """All that was written to the victims' disks so far becomes durable.
+    """All writes so far to the victims' disks become durable.
 
     Steps: have the kernel write out the whole file system of each victim, as `sync -f` does. Cure:
     nothing.
 
-    Evidence: the kernel says that it is done.
+    Evidence: the kernel reports that it is done.
 
     Limits: what a process still holds in its own memory is not written. In containers only.
     """
@@ -50,11 +50,11 @@ class MoveReplicas:
     (KIP-113, AlterReplicaLogDirs); `replica=synced`: their disks are written out as soon as it is
     done.
 
-    Steps: ask each victim where its replicas lie, tell it to move each of them, and ask again until
-    all lie where they were sent. Cure: nothing, they stay there.
+    Steps: ask each victim for the directories of its replicas, ask it to move each of them, and ask
+    again until all are where they were sent. Cure: nothing, they stay there.
 
-    Evidence: the broker says that each replica lies in another log directory than before, and that
-    none is on its way.
+    Evidence: the broker reports each replica in another log directory than before, and none on its
+    way.
 
     Limits: a broker with one log directory has nowhere to move a replica to. Both directories are
     on one disk. In containers only.
@@ -90,19 +90,19 @@ class MoveReplicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readdress:
-    """The victims are started again one by one with another advertised host, which they tell the
-    leader of the quorum (KIP-853, UpdateRaftVoter): one under which it cannot be reached, or with
-    `advertised=reachable` another name of their own.
+    """The victims are started again one by one with another advertised host, which they announce to
+    the leader of the quorum (KIP-853, UpdateRaftVoter): one under which it cannot be reached, or
+    with `advertised=reachable` another name of their own.
 
     Steps: stop a victim in good order, start it with the other host, wait until the leader names it
     there and that is committed; then the next. Cure: start all again with the hosts that they had,
     at once, and wait until they answer.
 
-    Evidence: the leader said that the voter is to be reached there (DescribeQuorum), and that all
-    that it had written by then is committed.
+    Evidence: the leader reported the new host for the voter (DescribeQuorum), and that all that it
+    had written by then is committed.
 
-    Limits: controllers of a dynamic quorum only. Names are as in the nodes' own table of hosts; the
-    unreachable one is of a network that no node has a way to. In containers only.
+    Limits: controllers of a dynamic quorum only. Names are those of the nodes' own table of hosts;
+    the unreachable one is in a network that no node has a route to. In containers only.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("readdress",)
@@ -118,7 +118,7 @@ class Readdress:
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Readdressing)
-        # At once they would be no majority meanwhile, and another one might lead then.
+        # All at once, they would be no majority meanwhile, and another one might lead then.
         return {node: await cluster.readdress(node, self.advertised) for node in hit.nodes}
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
@@ -133,13 +133,13 @@ class SetElrLevel:
     UpdateFeatures): `level=0` takes eligible leader replicas away, `level=1` leaves them as they
     are.
 
-    Steps: ask the victim, which hands it on to the active controller, and wait for the answer.
-    Cure: nothing, the level stays.
+    Steps: ask the victim, which forwards the request to the active controller, and wait for the
+    answer. Cure: nothing, the level stays.
 
-    Evidence: the answer, that it is done.
+    Evidence: the answer confirms it.
 
-    Limits: of a cluster that was formatted with level 1. A broker is asked once: where the answer
-    is lost, it is not known whether it was done.
+    Limits: for a cluster that was formatted with level 1. A broker is asked once: if the answer is
+    lost, it is not known whether it was done.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("set-elr-level",)

@@ -1,4 +1,4 @@
-"""Voters that are lost, and voters that come and go: an operator changes the voters."""
+"""Voters that are lost, and voters that an operator removes and adds."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -16,27 +16,27 @@ from chaos.nemesis.victims import SomeNodes, Victim
 from workloads.operator import Operator
 from workloads.voter_requests import Voter
 
-# Elections, and other faults that go on meanwhile, take their time: as long as a swarm's schedule,
-# and then half a minute.
+# The bound for changes of the voters: elections, and other faults in progress, take their time.
+# It is as long as a swarm's schedule, and half a minute more.
 WITHIN_S = 120.0
 _TWO_SHARE = 0.4
 NO_VOTER = FaultEvidence(bit=False, what="it was no voter")
 
 
 def _lost(rng: random.Random, nodes: int) -> Fault:
-    """Now and then two disks, where two are a minority."""
+    """Now and then two disks, if two are a minority."""
     two = nodes >= 5 and rng.random() < _TWO_SHARE
     return LoseDisk(victim=SomeNodes(2) if two else one(rng, nodes))
 
 
 def _removed(rng: random.Random, nodes: int) -> Fault:
-    """Often two at the same time, where two are left."""
+    """Often two at the same time, if two others are left."""
     two = nodes >= 4 and rng.random() < _TWO_SHARE
     return RemoveVoter(victim=SomeNodes(2) if two else one(rng, nodes))
 
 
 class LostVoter(StrEnum):
-    """What becomes of the voter that was there by the lost disk."""
+    """What happens to the voter with the lost disk."""
 
     REMOVED = "removed"
     KEPT = "kept"  # beside the new one (KIP-856)
@@ -48,15 +48,15 @@ class LoseDisk:
     (KIP-856, "Disk Failure Recovery Scenario").
 
     Steps: kill every victim at once, then give each a new, empty file system and format it without
-    voters: a new directory id, and nothing else that the node knew. Cure: look whether each is
-    still off, start all and wait until they answer. Then for one after the other: wait until the
-    leader tells of it as an observer that holds all that is committed, add it to the voters, and
-    remove the voter that it was, before or after that as the quorum has it; with `lost_voter` kept,
-    leave it there.
+    voters: a new directory id, and nothing else that the node knew. Cure: check that each is still
+    off, start all and wait until they answer. Then for one after the other: wait until the leader
+    reports it as an observer that holds all that is committed, add it to the voters, and remove the
+    voter that it was, before or after that as the quorum requires; with `lost_voter` kept, leave it
+    there.
 
-    Evidence: as of `wipe`; and the leader told that the lost disk's replica was a voter, and told
-    at the end that it is none, or one still where it was to be kept, and that the new one is and
-    holds all that is committed.
+    Evidence: as for `wipe`; and the leader reported the lost disk's replica as a voter, and at the
+    end as none, or as one still if it was to be kept, and the new one as a voter that holds all
+    that is committed.
 
     Limits: a quorum that loses more disks at once than a minority stays without a leader.
     """
@@ -100,14 +100,14 @@ class LoseDisk:
 class RemoveVoter:
     """An operator removes a voter, and adds it again.
 
-    Steps: ask the leader to remove the victims from the voters, all at the same time, until it
-    tells that they are none any more; a leader that is removed resigns. Cure: wait until the leader
-    tells of each as an observer that holds all that is committed, and add them.
+    Steps: ask the leader to remove the victims from the voters, all at the same time, until the
+    leader no longer reports them as voters; a leader that is removed resigns. Cure: wait until the
+    leader reports each as an observer that holds all that is committed, and add them.
 
-    Evidence: the leader told that the victim was a voter, then that it was none, and at the end
-    that it is one and holds all that is committed.
+    Evidence: the leader reported the victim as a voter, then as none, and at the end as one that
+    holds all that is committed.
 
-    Limits: all processes go on, and clients are disturbed where the leader was removed alone.
+    Limits: all processes go on, and clients are disturbed only if the leader was removed.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("removed-voter",)
@@ -143,7 +143,7 @@ class RemoveVoter:
 
 
 async def removed(operator: Operator, node: NodeId) -> FaultEvidence:
-    """Have a node's voter removed; the fact `removed` is the directory id that it had."""
+    """Have a node's voter removed; the fact `removed` is the directory id of that voter."""
     before = await operator.voters(WITHIN_S)
     voter = voter_of(node, before)
     if voter is None:
@@ -166,14 +166,14 @@ class RemoveLeadingDirectory:
     """An operator asks a leader to remove the directory by which it leads, while another directory
     of its node stays a voter (KIP-856, "Removing Voters").
 
-    Steps: ask the victim to remove the voter as which it leads, until a leader tells that it is
-    none any more, and wait until another node leads. Cure: wait until the leader tells of the
-    removed one as an observer that holds all that is committed, add it, and remove the other one of
-    its node.
+    Steps: ask the victim to remove the voter as which it leads, until a leader no longer reports it
+    as a voter, and wait until another node leads. Cure: wait until the leader reports the removed
+    one as an observer that holds all that is committed, add it, and remove the other one of its
+    node.
 
-    Evidence: the victim told that it led, and that two directories of its node were voters; then
-    another node told that it leads, and that one of the two is a voter still and the other none;
-    and at the end a leader told the reverse.
+    Evidence: the victim reported that it led, and two directories of its node as voters; then
+    another node reported that it leads, and one of the two still as a voter and the other as none;
+    and at the end a leader reported the reverse.
 
     Limits: takes a node that votes by two disks, one of which is lost; no other can be asked to
     remove the directory by which it leads. All processes go on.
@@ -237,8 +237,8 @@ def of_change(
     come: Voter | None = None,
     stays: bool = False,
 ) -> FaultEvidence:
-    """Voters were changed when the replica to remove was one and is none, and the reverse; with
-    `stays`, when the replica to remove is one still."""
+    """Voters were changed if the replica to remove was a voter and no longer is, and the reverse
+    for the added one; with `stays`, if the replica to remove still is one."""
     went = gone is None or (gone in before and (gone in after) is stays)
     came = come is None or (come in after and come not in before)
     return FaultEvidence(

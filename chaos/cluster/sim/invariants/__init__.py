@@ -32,7 +32,7 @@ where there is such a check; other rules are named after what they say.
     V5    no more changes are acknowledged than are committed          watched_voters.py
     V6    as Q9: a voter is a node with its disk                       ledgers.py
     V7    a directory is one node's                                    watch.py
-    V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  ledgers.py, ledgers.py
+    V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  ledgers.py
     V9    a leader that is no voter resigns once that is committed     watched_voters.py
     V10   an added voter has all that its leader wrote                 watched_voters.py
     V11   a change of voters is answered within its time-out           watched_voters.py
@@ -69,7 +69,7 @@ Answers are contracts: each answer, also a refusal, is judged in the step in whi
 the request, the logs of all nodes and the metadata. The names of these rules, and what each
 promises, are in `rules.py`:
 
-    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, told_logs.py
+    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py
     where epochs end and logs begin, and what is deleted           told_bounds.py
     leaders, in refusals and in Metadata, by the metadata log      told_bounds.py
     groups: their coordinators, generations, commits               told_groups.py, broker_watch.py
@@ -79,6 +79,25 @@ promises, are in `rules.py`:
 
 What changes in the step of an answer may have changed before it or after it: both are right then.
 Nor is an answer judged by what a replica did before it led or followed in the answer's epoch.
+
+The modules:
+
+    watch.py                the watch over the nodes of a whole quorum
+    watched_life.py         one life of one node, step by step
+    watched_voters.py       the voters in one life of one node
+    ledgers.py              what the lives of all nodes share
+    known_batches.py        all batches, as one tree that logs point into
+    view.py                 what is read of a node: its state, log and disk
+    broker_watch.py         the watch over all brokers
+    watched_broker.py       one life of one broker, step by step
+    committed_changes.py    changes of partitions and brokers in the metadata log
+    broker_answers.py       the answers of one life of a broker
+    told_logs.py            answers to Produce, Fetch and ListOffsets
+    told_bounds.py          answers about epoch ends, log starts and leaders
+    told_groups.py          answers about groups
+    controller_answers.py   answers of one life of a controller
+    acknowledged_writes.py  acknowledgements of controllers
+    rules.py                names of rules; how a broken one is reported
 
 Each rule counts how often it had something to judge (`Looked`); a run keeps the counts
 (`looked_at`), for answers also the zeros: a rule that never judges anything is none.

@@ -1,4 +1,4 @@
-"""What a controller acknowledges is in the metadata log, and committed."""
+"""Judges a controller's acknowledgements: the records are in the metadata log, and committed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn

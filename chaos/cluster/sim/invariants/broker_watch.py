@@ -2,9 +2,9 @@
 
 The contents of a replica follow from the writes that its broker requests. The broker traces in the
 same step (`node.server.output`) which partition it leads, with which ISR, and how far a high
-watermark
-moved; whether that may be so is decided here again, by the logs of the others and the newest
-metadata that any broker has replayed. That metadata is judged as well (`committed_changes`).
+watermark moved; whether that may be so is decided here again, by the logs of the others and the
+newest metadata that any broker has replayed. That metadata is judged as well (`committed_changes`),
+and so are the committed offsets of groups and the fencing of brokers.
 """
 
 from collections import Counter
@@ -228,7 +228,7 @@ def partition_of(group: str, partitions: int) -> int:
 # P18, for fenced brokers: one that has caught up is unfenced when it asks for that.
 
 
-# Once it is answered that it has caught up, its next heartbeat on the connection asks to be
+# After it has heard that it has caught up, its next heartbeat on the connection asks to be
 # unfenced.
 _ONCE_MORE = 2
 

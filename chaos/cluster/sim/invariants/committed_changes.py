@@ -1,4 +1,4 @@
-"""The changes of partitions and brokers in the metadata log. Each record is judged once, when the
+"""Judges the changes of partitions and brokers in the metadata log: each record once, when the
 first broker replays it, and before any broker acts upon it."""
 
 from collections import Counter

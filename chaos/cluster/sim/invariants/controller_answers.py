@@ -1,4 +1,5 @@
-"""The answers of one life of a controller: about itself, the quorum, and its writes."""
+"""Judges the answers of one life of a controller: about itself, the quorum, its writes, and
+brokers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn

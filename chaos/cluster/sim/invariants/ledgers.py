@@ -1,4 +1,5 @@
-"""What the lives of all nodes share: their replicas, and what is known of the run so far."""
+"""What the lives of all nodes share: images, epochs, leaders, votes, confirmed reads, committed
+log."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
@@ -78,8 +79,8 @@ def check_asked(replica: ReplicaKey, before: TakenState, candidate: Epoch) -> No
         raise Broken("asked-before-standing", what)
 
 
-# Epoch, leader and vote in a role. It does not use the node's own functions for this: if those
-# forgot a vote, this would not see it.
+# Epoch, leader and vote in a role. The node's own functions are not used: this would not see it if
+# those forgot a vote.
 
 
 def leader_told(role: Role) -> NodeId:
@@ -277,7 +278,7 @@ class Arrivals:
         return self._steps[0][1]
 
 
-# What was ever committed: one log, which no node contradicts, and which a majority keeps.
+# The committed log: one log, which no node contradicts, and which a majority keeps.
 
 
 CountHolders = Callable[[Keys, KnownBatch], int]  # how many of them hold a batch durably

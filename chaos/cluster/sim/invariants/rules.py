@@ -1,4 +1,5 @@
-"""How a broken invariant is reported: by name, in one sentence, with the step that broke it."""
+"""The rules: how a broken one is reported (by name, in one sentence, with the step), the rules of
+answers, and unanswered requests."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -35,7 +36,7 @@ class InvariantViolated(Exception):
         self.at_ns = at_ns
 
 
-# What answers promise: the rules by which each is judged in the step in which it is sent.
+# The promises of answers: the rules by which each is judged in the step in which it is sent.
 #
 # Named here, for the counts of what was judged, and for planted bugs.
 

@@ -1,5 +1,5 @@
-"""Where epochs end, and where logs begin: answers to OffsetForLeaderEpoch and DeleteRecords,
-compared with the logs of all brokers."""
+"""Judges answers about epoch ends and log starts (OffsetForLeaderEpoch, DeleteRecords) by the logs
+of all brokers, and answers about leaders by the metadata."""
 
 from collections.abc import Iterator
 from typing import NoReturn

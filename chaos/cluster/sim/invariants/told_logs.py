@@ -1,4 +1,5 @@
-"""Answers to Produce, Fetch and ListOffsets, compared with the logs of all brokers."""
+"""Judges answers to Produce, Fetch and ListOffsets by the logs of all brokers, also by the
+sequences of idempotent producers."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The watch over a whole cluster."""
+"""The watch over the nodes of a whole quorum."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from chaos.cluster.sim.invariants.watched_life import WatchedLife
 from node.ids import NodeId, ReplicaKey
 
 # Share of a fetch time-out: no node gives up a leader that it heard more recently. Less than one,
-# for a node may round.
+# since a node may round.
 _LEAST_SILENT = 0.9
 
 

@@ -1,4 +1,4 @@
-"""One life of one broker, followed step by step."""
+"""One life of one broker, followed step by step, with the trace of each high watermark."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
@@ -38,7 +38,7 @@ _LOOKED_AT = frozenset(
     (AppendBatches, CreateLog, RaiseLogStarts, RemoveLog, RestartLog, Trace, TruncateLog)
 )
 
-# The trace of each high watermark that rises.
+# The trace of each rise of a high watermark.
 _MOVED = ("P8-moved-with-min-isr", "P11-replicas-agree", "P12-high-watermark-rises")
 
 

@@ -1,4 +1,4 @@
-"""One life of one node, followed step by step."""
+"""One life of one node, followed step by step: its messages, its disk, its log."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn

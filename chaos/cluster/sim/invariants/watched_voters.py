@@ -1,4 +1,4 @@
-"""The voters in one life of one node: what it believes, writes and acknowledges of them."""
+"""The voters in one life of one node: those it believes, writes and acknowledges."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn
@@ -21,7 +21,7 @@ from node.records.batch import Batch
 from node.records.control import AddVoter, RemoveVoter, Voters, decode_control
 from node.wire.raft_voters import DescribeQuorumResponse, VoterChangeResponse
 
-# The voters by the logs, not by what a node makes of them.
+# The voters by the logs, not by the node's own reading of them.
 
 
 def named_in(control: Batch, before: KnownBatch) -> Keys | None:
