@@ -39,19 +39,6 @@ class Mutation:
     simulated: bool = False
 
 
-# Planted bugs are looked up by id: A-EPOCH-END is `A_EPOCH_END` in one of these modules.
-FAMILIES = (
-    "answers",
-    "elections",
-    "elr",
-    "groups",
-    "partitions",
-    "quorum_log",
-    "replication",
-    "voters",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """`owner` is the class or module of the node that takes the decision, by a method or function
