@@ -257,7 +257,7 @@ def _hurt(cluster: Stormed, how: How, rng: random.Random, until: float) -> int:
         if how is How.PAUSE:
             assert node.process is not None
             node.process.send_signal(signal.SIGSTOP)
-            time.sleep(rng.choice(PAUSES_S))
+            time.sleep(rng.choice(PAUSES_S))  # how long it is paused is the fault itself
             node.process.send_signal(signal.SIGCONT)
         else:
             code = node.end(signal.SIGKILL if how is How.KILL else signal.SIGTERM)
@@ -265,7 +265,7 @@ def _hurt(cluster: Stormed, how: How, rng: random.Random, until: float) -> int:
             has_served = _SERVES in node.errors[before.get(node.id, 0) :]
             if how is How.TERMINATE and has_served and code != 0:
                 raise Surprise(f"node {node.id} ended with {code}: {node.errors[-2000:]}")
-            time.sleep(rng.uniform(*OFF_S))
+            time.sleep(rng.uniform(*OFF_S))  # how long it is off is the fault itself
             before[node.id] = len(node.errors)
             node.start()
         hits += 1

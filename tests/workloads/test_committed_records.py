@@ -9,7 +9,7 @@ from kio.records.readers import read_batch
 
 from checkers.history.events import NOBODYS
 from tests.support.markers import ABORT, COMMIT, marker
-from workloads.chores.transforming import Processed, output_batch, processed
+from workloads.chores.transforming_member import Processed, output_batch, processed
 from workloads.wire.batch import Identity, KeyedRecord, keyed_batch, read_batches, read_committed
 from workloads.wire.flexible import MalformedResponseError
 

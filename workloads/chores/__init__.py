@@ -9,5 +9,6 @@ groups.py                commits offsets of a group; members that join and leave
 records.py               looks up offsets by time; deletes records; each in its own log
 reshaping_topics.py      adds partitions, and moves them between brokers
 syncing_coordinators.py  makes transaction coordinators sync their log
-transforming.py          members of a group transform records in transactions
+transforming.py          a group transforms records in transactions
+transforming_member.py   one member of it, and its output
 """
