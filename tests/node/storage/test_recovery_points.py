@@ -154,6 +154,30 @@ def test_without_either_file_all_is_read(gone: str) -> None:
     assert seen(opened(power)[NAME]) == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"garbage",
+        b"\xff\xfe",
+        b"7\n1\norders 3 40\n",
+        b"0\n2\norders 3 40\n",
+        b"0\n1\norders 3 40",
+        b"0\n1\norders 3 4x\n",
+        b"0\n1\norders 3 -5\n",
+        b"0\n1\norders 3 9999\n",
+        b"0\n1\norders 3 99999999999999999999999\n",
+        b"0\n1\norders 99999999999999999999999 4\n",
+        b"0\n2\norders 3 40\norders 3 7\n",
+    ],
+)
+def test_whatever_the_file_holds_a_sound_log_is_found_whole(text: bytes) -> None:
+    power = filled()
+    before = seen(opened(deepcopy(power))[NAME])
+    power.disk.put(RECOVERY_POINTS, text)
+    assert seen(opened(power)[NAME]) == before
+
+
 def test_it_is_lowered_before_a_log_is_cut() -> None:
     power = filled()
     logs = opened(power)
