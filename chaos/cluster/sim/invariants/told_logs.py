@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NoReturn
 
+from crc32c import crc32c
+
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
 from chaos.cluster.sim.invariants.committed_changes import Key
 from chaos.cluster.sim.invariants.known_batches import (
@@ -76,6 +78,22 @@ _LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4  # special timestamps of ListOf
 _AskedFor = dict[object, FetchedPartition]  # by partition
 
 
+_ATTRIBUTES = 21  # where a batch has them, and what its CRC covers begins
+_MAX_TIMESTAMP = 35
+_LOG_APPEND_TIME = 0x08
+
+
+def _stored_crc(records: bytes, crc: int, append_ms: int) -> int:
+    """The CRC of a sent batch as its leader stores it: with `append_ms`, which the answer names
+    where message.timestamp.type is LogAppendTime (else -1), as its time (KIP-32)."""
+    if append_ms < 0:
+        return crc
+    stored = bytearray(records)
+    stored[_ATTRIBUTES + 1] |= _LOG_APPEND_TIME
+    stored[_MAX_TIMESTAMP : _MAX_TIMESTAMP + 8] = append_ms.to_bytes(8, "big")
+    return crc32c(bytes(stored[_ATTRIBUTES:]))
+
+
 class ToldLogs:
     """Answers of one life of a broker. Raises Broken."""
 
@@ -128,7 +146,10 @@ class ToldLogs:
         end = Offset(result.base_offset + header.last_offset_delta + 1)
         found = cut(log, end)
         of_producer = sent_by(header)
-        is_same = found.crc == header.crc if of_producer is None else found.sent == of_producer
+        if of_producer is None:
+            is_same = found.crc == _stored_crc(sent.records, header.crc, result.append_ms)
+        else:
+            is_same = found.sent == of_producer
         if (found.base, found.end) != (result.base_offset, end) or not is_same:
             what = f"that a batch is at {result.base_offset} to {end}, and its log has {found}"
             self._fail(rule, key, f"{what}, which is another")
