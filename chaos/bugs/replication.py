@@ -13,7 +13,7 @@ from node.controller import partition_changes
 from node.controller.image import Image
 from node.controller.image.topics import Partition
 from node.controller.partition_changes import Rules, _Elected
-from node.ids import NO_EPOCH, LogPosition, NodeId, Offset
+from node.ids import NO_EPOCH, Endpoint, LogPosition, NodeId, Offset
 from node.records.schemas import NO_LEADER
 from node.wire.alter_partition import PartitionResult
 from node.wire.partition_fetch import FetchedPartition, FetchedRecords, PartitionsFetchRequest
@@ -193,11 +193,13 @@ def as_if_it_were_there(self: Replica, leading: Leading, broker: NodeId, now_ns:
 P_SHUT_HWM = Planted(owner=Replica, decision="_is_counted_on", wrong=as_if_it_were_there)
 
 
-# P-STALE-DIVERGE: a log is truncated where it diverges from that of an earlier leader, which
-# answers late, whichever broker leads since (KAFKA-18991).
+# P-STALE-DIVERGE: a pending Fetch outlives its leader's term, and a log is truncated where it
+# diverges from that of the earlier leader, which answers late, whichever broker leads since
+# (KAFKA-18991).
 
 
 _take_p_stale_diverge = Fetchers._take
+_follow_address = Fetchers._follow_address
 
 
 def whenever_it_comes(
@@ -209,7 +211,19 @@ def whenever_it_comes(
     return _take_p_stale_diverge(self, fetcher, held, told, mono_ns)
 
 
-P_STALE_DIVERGE = Planted(owner=Fetchers, decision="_take", wrong=whenever_it_comes)
+def when_it_has_answered(
+    self: Fetchers, leader: NodeId, fetcher: _Fetcher, at: Endpoint | None, mono_ns: int
+) -> None:
+    if at is not None or not fetcher.is_out or mono_ns >= fetcher.due_ns:
+        _follow_address(self, leader, fetcher, at, mono_ns)
+
+
+P_STALE_DIVERGE = Planted(
+    owner=Fetchers,
+    decision="_take",
+    wrong=whenever_it_comes,
+    other=Planted(owner=Fetchers, decision="_follow_address", wrong=when_it_has_answered),
+)
 
 
 # P-STRAY: replicas of topics that were deleted while a broker was off stay on its disk for ever
