@@ -84,6 +84,9 @@ class Turns:
     def __init__(self, node: SteppedNode, read_clocks: Callable[[], Now]) -> None:
         self._node = node
         self._read_clocks = read_clocks
+        # When the latest step was taken: the time of the trace lines that it leaves. They may be
+        # performed much later, behind a slow fsync of the election state.
+        self.stepped = Now(0, 0)
         self._ready: deque[Event] = deque()
         # Stepped in this turn if one is under way, else in the next.
         self.feed: Callable[[Event], None] = self._ready.append
@@ -103,7 +106,8 @@ class Turns:
 
     def start(self) -> Turn:
         """Once, before all others; also handles events fed before."""
-        yield self._deeds(self._node.start(self._read_clocks()))
+        self.stepped = self._read_clocks()
+        yield self._deeds(self._node.start(self.stepped))
         yield from self.drain()
 
     def drain(self) -> Turn:
@@ -141,6 +145,8 @@ class Turns:
     def _step(self, event: Event, now: Now) -> list[Action]:
         if isinstance(event, LogFlushed):
             event = self._flushed(event)
+        if now.mono_ns > self.stepped.mono_ns:  # a time-out may be due since before other input
+            self.stepped = now
         return self._deeds(self._node.step(event, now))
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:

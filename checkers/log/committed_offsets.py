@@ -23,6 +23,7 @@ GROUPS = "__consumer_offsets"  # the topic
 NOTHING = -1  # is committed
 REFUSED = "error-"  # an answer of a node that refused begins so
 _ENOUGH = 5  # commits that are tried, so that one of them succeeds
+_LOST_BEFORE = "records may have been lost before each answer"
 _SHOWN = ("op_id", "process", "node", "f", "key", "value")
 
 _Operation = dict[str, Any]
@@ -72,6 +73,7 @@ def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
         holds="each had the newest acknowledged offset, or a later one",
         algorithm="commits of one client, in order, against the answers after each",
         gaps=[] if violations else [*_gaps(evidence, commits, told)],
+        nothing=_LOST_BEFORE if commits and told and until is not None else "",
     )
 
 
@@ -199,20 +201,22 @@ def deleted_records_stay_deleted(evidence: Evidence) -> CheckResult:
             for one in deleted
             if one["key"] == row["key"] and one["complete_index"] < row["invoke_index"]
         ]
-        looked_at += bool(before)
-        last = max(before, key=lambda one: int(one["value"]), default=None)
-        if last is not None and until is None and row["value"] < last["value"]:
-            violations.append(_back(last, row))
+        if before and (until is None or row["t1"] < until):
+            looked_at += 1
+            last = max(before, key=lambda one: int(one["value"]))
+            if row["value"] < last["value"]:
+                violations.append(_back(last, row))
         most = asked.by(row["key"], row["t1"])
         if row["value"] > most:
             violations.append(_too_many(most, before, row))
     return conclude(
-        looked_at=looked_at if until is None else 0,
+        looked_at=looked_at,
         unit="answers with a log start",
         violations=violations,
         needs="deleted records, no loss of bytes, and an answer afterwards",
         holds="each log begins behind its deleted records",
         algorithm="log starts against the offsets up to which records were deleted",
+        nothing=_LOST_BEFORE if deleted and told and until is not None else "",
     )
 
 

@@ -230,9 +230,9 @@ class TraceWriter:
 # The trace format: one JSON line an event, written before the effect is visible.
 #
 # Every line has, in this order: `ev` (below), `node`, `dir` (directory id), `inc` (process
-# incarnation), `seq` (from 0, without gaps in one incarnation), `mono` and `wall` (ns), then the
-# fields of the event. The reader's side of this contract is `checkers.history.traces`, which shares
-# no code with it; a test holds the two equal.
+# incarnation), `seq` (from 0, without gaps in one incarnation), `mono` and `wall` (ns; when the
+# step was taken that left the line), then the fields of the event. The reader's side of this
+# contract is `checkers.history.traces`, which shares no code with it; a test holds the two equal.
 
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {

@@ -140,7 +140,7 @@ class Shell:
     def _do(self, deed: Action) -> None:
         match deed:
             case Trace():
-                self._traces.add(deed, read_clocks())
+                self._traces.add(deed, self._turns.stepped)
             case SendResponse():
                 self._connections.send_frame(deed.connection, deed.frame)
             case SendToPeer():

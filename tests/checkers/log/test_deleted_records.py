@@ -58,9 +58,17 @@ def test_without_an_acknowledged_deletion_and_an_answer_nobody_is_blamed(told: l
 
 def test_a_deletion_that_may_be_lost_with_the_disk_is_not_held_against_anybody() -> None:
     lossy = history(DELETED, BACK).ended("power-off", 1, 0)
-    assert deleted_records_stay_deleted(lossy.run()).verdict is Verdict.UNKNOWN
+    found = deleted_records_stay_deleted(lossy.run())
+    assert (found.verdict, found.looked_at) == (Verdict.VALID, 0)
+    assert found.message == ("nothing to judge: records may have been lost before each answer")
     harmless = history(DELETED, BACK).ended("kill", 1, 0)
     assert deleted_records_stay_deleted(harmless.run()).verdict is Verdict.INVALID
+
+
+def test_what_is_back_before_a_fault_is_held_against_the_node_whatever_is_lost_later() -> None:
+    lossy = history(DELETED, BACK, KEPT, BACK).ended("power-off", 1, 4)
+    found = deleted_records_stay_deleted(lossy.run())
+    assert (found.verdict, found.count, found.looked_at) == (Verdict.INVALID, 1, 1)
 
 
 def test_another_log_is_another_matter() -> None:

@@ -119,6 +119,31 @@ class StoppedClock:
             yield
 
 
+def test_a_line_has_the_time_of_its_step_however_long_the_disk_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or a follower would seem to have followed for a shorter time than it waited for its
+    leader."""
+    clock = StoppedClock()
+    monkeypatch.setattr("node.server.shell.read_clocks", clock.read)
+
+    def slow_save(_elections: Elections, _state: object) -> None:
+        clock.pass_by(700_000_000)
+
+    monkeypatch.setattr(Elections, "save", slow_save)
+
+    async def story() -> None:
+        began_ns = clock.mono_ns
+        async with world() as at:
+            for number in range(2):
+                assert await ask(at, b"vote") == b"granted"
+                line = json.loads(os.read(at.traces, 1 << 16))
+                assert line["mono"] == began_ns + number * 700_000_000
+                assert line["wall"] == line["mono"] + 1
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize("due_already", [False, True])
 def test_input_that_waits_behind_a_slow_fsync_is_heard_before_the_timer(
     due_already: bool, monkeypatch: pytest.MonkeyPatch
