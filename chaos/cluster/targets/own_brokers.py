@@ -29,6 +29,7 @@ _OF_BROKER = (
     "replica.lag.time.max.ms",
     "replica.socket.timeout.ms",
 )
+_OFFSETS_REPLICATION = 3  # Kafka's default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,8 @@ class OwnBrokers:
             # The judge does not know of topics that a request created.
             "auto.create.topics.enable": "false",
             "default.replication.factor": str(self.replication),
+            # As many as other topics have, and no fewer than by default: Kafka's brokers get that.
+            "offsets.topic.replication.factor": str(max(self.replication, _OFFSETS_REPLICATION)),
             "min.insync.replicas": str(self.min_isr),
             "unclean.leader.election.enable": str(self.unclean).lower(),
             **({} if self.stock else {name: QUICK[name] for name in _OF_ALL}),

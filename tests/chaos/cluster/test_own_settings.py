@@ -61,6 +61,16 @@ def read(target: OwnNode, seat: Seat) -> Settings:
     return parse_settings(target.properties(seat, "/data/kraft"))
 
 
+@pytest.mark.parametrize(("replication", "copies"), [("1", 3), ("3", 3), ("4", 4), ("5", 5)])
+def test_committed_offsets_have_as_many_replicas_as_other_topics(
+    replication: str, copies: int
+) -> None:
+    brokers = {"brokers": "5", "replication": replication}
+    assert read(made(**brokers), BROKER).config.groups.topic_replication == copies
+    chosen = {"offsets.topic.replication.factor": "2"}
+    assert read(made(**brokers, **chosen), BROKER).config.groups.topic_replication == 2
+
+
 def test_names_are_those_that_the_node_has() -> None:
     assert {*OF_NODES, *BESIDE_BROKERS} == KNOWN_KEYS - NOT_CHOSEN - WORDS
     assert not {*OF_NODES} & {*BESIDE_BROKERS}
