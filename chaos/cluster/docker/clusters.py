@@ -1,9 +1,11 @@
 """Makes a new cluster, or attaches to a running one, with the powers that target and machine
 allow."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import docker
 from docker.models.containers import Container
 
 from chaos.cluster import fault_evidence
@@ -228,15 +230,15 @@ def new_cluster(
     `directory` is where the next run saves the nodes' logs if this one is killed. Raises SetupError
     if the engine or an image is missing.
     """
-    client = docker_engine.require()
     target = target or OwnNode(nodes=nodes)
     labels = RunLabels(
         run_id=run_id,
         owner=Owner.KEPT if keep else Owner.RUN,
         directory=str(directory.resolve()) if directory else "",
     )
-    no_power = why_no_loop_disks(client, images_of(client, target, ()).agent)
-    return _kind(target, no_power)(client, labels, nodes, target, no_power)
+    with _client_of_a_cluster() as client:
+        no_power = why_no_loop_disks(client, images_of(client, target, ()).agent)
+        return _kind(target, no_power)(client, labels, nodes, target, no_power)
 
 
 def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster:
@@ -244,21 +246,31 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
 
     The remains of an interrupted creation can only be destroyed.
     """
-    client = docker_engine.require()
     labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
-    if not left_of(client, run_id):
-        names = ", ".join(kept(client)) or "none is"
+    with _client_of_a_cluster() as client:
+        if not left_of(client, run_id):
+            names = ", ".join(kept(client)) or "none is"
+            raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
+        target = target or target_up(client, run_id)
+        parts = Assembly(client, images_of(client, target, ()), labels, target).find()
+        if parts is None:
+            return DockerCluster(client, labels, 0, target, "")
+        no_power = "" if parts.devices else "it was made without loop devices"
+        nodes = len(parts.containers)
+        cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
+        cluster.adopt(parts)
+        return cluster
+
+
+@contextmanager
+def _client_of_a_cluster() -> Iterator[docker.DockerClient]:
+    """A client for the cluster that is made with it, which closes it; closed if none is made."""
+    client = docker_engine.require()
+    try:
+        yield client
+    except BaseException:
         client.close()
-        raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
-    target = target or target_up(client, run_id)
-    parts = Assembly(client, images_of(client, target, ()), labels, target).find()
-    if parts is None:
-        return DockerCluster(client, labels, 0, target, "")
-    no_power = "" if parts.devices else "it was made without loop devices"
-    nodes = len(parts.containers)
-    cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
-    cluster.adopt(parts)
-    return cluster
+        raise
 
 
 def _kind(target: Target, no_power: str) -> type[DockerCluster]:

@@ -123,7 +123,7 @@ def start_node(
     place = topology.networks[spec.node]
     network = labels.name(host_name(spec.node))
     endpoint = client.api.create_endpoint_config(ipv4_address=place.address)
-    started = (
+    wanted = (
         DockerContainer(spec.image)
         .with_name(labels.name(host_name(spec.node)))
         .with_command(list(spec.command))
@@ -140,11 +140,11 @@ def start_node(
             networking_config={network: endpoint},
             log_config=LogConfig(type=LogConfig.types.JSON),  # kept after the node dies
         )
-        .start()
     )
-    found = client.containers.get(started.get_container_id())
-    started.get_docker_client().client.close()  # it created one of its own
-    return found
+    try:
+        return client.containers.get(wanted.start().get_container_id())
+    finally:
+        wanted.get_docker_client().client.close()  # it created one of its own
 
 
 def start_proxy(

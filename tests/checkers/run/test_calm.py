@@ -60,6 +60,23 @@ def test_a_simulated_network_may_be_told_to_be_slow(
     assert calm_operations_are_quick(found).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("taken", "late_flushes", "verdict"),
+    [
+        (800, 0.05, Verdict.VALID),
+        (801, 0.05, Verdict.INVALID),
+        (201, 0.0, Verdict.INVALID),  # no flush is late
+    ],
+)
+def test_flushes_of_a_simulated_disk_may_be_told_to_be_late(
+    taken: int, late_flushes: float, verdict: Verdict
+) -> None:
+    """One may be under way as a record is appended; the next one is the record's own."""
+    told = {"late_flushes": late_flushes, "late_most_us": 400_000}
+    found = run(slow_at_50_s(taken), conditions=told)
+    assert calm_operations_are_quick(found).verdict is verdict
+
+
 def test_one_that_never_returns_is_slow() -> None:
     hangs = write(7, 0, None) | {"t0": 50 * SECOND * MS}
     assert calm_operations_are_quick(run([*quick(30 * SECOND), hangs])).count == 1
