@@ -25,20 +25,23 @@ _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
 
 
-def write_whole(message: Any, version: int | None = None) -> bytes:
-    """Encodes in a version (None: the class has only one). Raises UnencodableMessage on values that
-    the protocol cannot carry, in this version."""
+def write_whole(message: Any, version: int | None = None, kind: Any = None) -> bytes:
+    """Encodes in a version (None: the class has only one), as a message of the class `kind`, if not
+    its own. Raises UnencodableMessage on values that the protocol cannot carry, in this version."""
     out = bytearray()
-    write_into(out, message, version)
+    write_into(out, message, version, kind)
     return bytes(out)
 
 
-def write_into(out: bytearray, message: Any, version: int | None = None) -> None:
+def write_into(
+    out: bytearray, message: Any, version: int | None = None, kind: Any = None
+) -> None:
     """Append a message. Raises as `write_whole`; bytes appended by then stay."""
+    kind = kind or message.__class__
     try:
-        struct_writer(message.__class__, version)(out, message)
+        struct_writer(kind, version)(out, message)
     except (struct.error, TypeError, UnicodeEncodeError) as error:
-        raise UnencodableMessage(f"{message.__class__.__name__}: {error}") from error
+        raise UnencodableMessage(f"{kind.__name__}: {error}") from error
 
 
 @cache

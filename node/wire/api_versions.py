@@ -1,12 +1,11 @@
 """ApiVersions: the served APIs, and the supported and finalized features."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
-from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api, ApiRange
-from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.declared import Error, Own
 
 # The features of every controller here: name, lowest and highest level.
 SUPPORTED_FEATURES = (
@@ -15,6 +14,34 @@ SUPPORTED_FEATURES = (
     ("eligible.leader.replicas.version", 0, 1),
 )
 FIRST_VERSION_WITH_ZERO_FEATURES = 4
+
+
+def _read_supported(entity: Any) -> tuple[tuple[str, int, int], ...]:
+    features = getattr(entity, "supported_features", ())
+    return tuple((each.name, each.min_version, each.max_version) for each in features)
+
+
+def _write_supported(message: "ApiVersionsResponse", version: int) -> dict[str, Any]:
+    """Clients before version 4 fail on a feature with lowest level 0: they do not get those."""
+    told = (
+        SimpleNamespace(name=name, min_version=low, max_version=high)
+        for name, low, high in message.supported
+        if low > 0 or version >= FIRST_VERSION_WITH_ZERO_FEATURES
+    )
+    return {"supported_features": tuple(told)}
+
+
+def _read_finalized(entity: Any) -> tuple[tuple[str, int], ...]:
+    features = getattr(entity, "finalized_features", ())
+    return tuple((each.name, each.max_version_level) for each in features)
+
+
+def _write_finalized(finalized: tuple[tuple[str, int], ...]) -> dict[str, Any]:
+    told = (
+        SimpleNamespace(name=name, min_version_level=level, max_version_level=level)
+        for name, level in finalized
+    )
+    return {"finalized_features": tuple(told)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +56,15 @@ class ApiVersionsResponse:
     """`supported`: of each feature the lowest and the highest level; `finalized`: the level of each
     feature, as of the record at `features_at`; -1 unknown."""
 
-    error: ErrorCode
-    apis: tuple[ApiRange, ...]
-    supported: tuple[tuple[str, int, int], ...] = ()
-    finalized: tuple[tuple[str, int], ...] = ()
-    features_at: int = -1
+    error: Error
+    apis: Annotated[tuple[ApiRange, ...], "api_keys"]
+    supported: Annotated[
+        tuple[tuple[str, int, int], ...], Own(_read_supported, _write_supported)
+    ] = ()
+    finalized: Annotated[
+        tuple[tuple[str, int], ...], Own(_read_finalized, value=_write_finalized)
+    ] = ()
+    features_at: Annotated[int, "finalized_features_epoch"] = -1
 
     def levels(self, feature: str) -> tuple[int, int]:
         """The lowest and highest supported level; 0 and 0 for an unknown feature."""
@@ -41,67 +72,12 @@ class ApiVersionsResponse:
         return next(found, (0, 0))
 
 
-def _read_versions(_entity: Any) -> ApiVersionsRequest:
-    return ApiVersionsRequest()
-
-
-def _write_versions(_message: ApiVersionsRequest, kio: SimpleNamespace) -> Any:
-    return kio.ApiVersionsRequest(client_software_name="kraft-chaos", client_software_version="1")
-
-
-def _read_versions_response(entity: Any) -> ApiVersionsResponse:
-    apis = tuple(
-        ApiRange(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
-        for a in entity.api_keys
-    )
-    supported = getattr(entity, "supported_features", ())
-    features = getattr(entity, "finalized_features", ())
-    return ApiVersionsResponse(
-        error=our_error(entity.error_code),
-        apis=apis,
-        supported=tuple((f.name, f.min_version, f.max_version) for f in supported),
-        finalized=tuple((f.name, f.max_version_level) for f in features),
-        features_at=getattr(entity, "finalized_features_epoch", -1),
-    )
-
-
-def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace) -> Any:
-    apis = tuple(
-        kio.ApiVersion(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
-        for a in message.apis
-    )
-    return kio.ApiVersionsResponse(
-        error_code=message.error,
-        api_keys=apis,
-        throttle_time=NO_THROTTLE,
-        supported_features=_supported_features(message, kio),
-        finalized_features_epoch=message.features_at,
-        finalized_features=tuple(
-            kio.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in message.finalized
-        ),
-    )
-
-
-def _supported_features(message: ApiVersionsResponse, kio: SimpleNamespace) -> tuple[Any, ...]:
-    """Clients before version 4 fail on a feature with lowest level 0: they do not get those."""
-    all_of_them = kio.version >= FIRST_VERSION_WITH_ZERO_FEATURES
-    return tuple(
-        kio.SupportedFeatureKey(name=name, min_version=low, max_version=high)
-        for name, low, high in message.supported
-        if low > 0 or all_of_them
-    )
-
-
 API_VERSIONS = Api(
-    key=18,
-    name="ApiVersions",
-    package="api_versions",
-    min_version=0,
-    max_version=4,
-    request=ApiVersionsRequest,
-    read_request=_read_versions,
-    write_request=_write_versions,
-    read_response=_read_versions_response,
-    write_response=_write_versions_response,
+    18,
+    "ApiVersions",
+    0,
+    4,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    always=(("client_software_name", "kraft-chaos"), ("client_software_version", "1")),
 )

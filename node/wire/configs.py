@@ -5,14 +5,14 @@ DescribeConfigs.
 from collections.abc import Sequence
 from enum import IntEnum
 from struct import Struct
-from types import SimpleNamespace
-from typing import Any
+from typing import Annotated
 
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.api import NAMES_AND_MORE, PARTITIONS, Api
+from node.wire.declared import Error, Kio, Message
+
+SET = 0  # the operation of a change that sets a value
 
 # The messages of any version.
 
@@ -61,15 +61,15 @@ class ConfigChange:
     """One operation of IncrementalAlterConfigs. 0 SET, 1 DELETE, 2 APPEND, 3 SUBTRACT."""
 
     name: str
-    operation: int
+    operation: Annotated[int, Kio("config_operation", absent=SET)]
     value: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceChange:
-    type: int
-    name: str
-    changes: tuple[ConfigChange, ...]
+    type: Annotated[int, "resource_type"]
+    name: Annotated[str, "resource_name"]
+    changes: Annotated[tuple[ConfigChange, ...], "configs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,24 +88,24 @@ class ReplaceConfigsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceResult:
-    type: int
-    name: str
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
+    type: Annotated[int, "resource_type"]
+    name: Annotated[str, "resource_name"]
+    error: Error = ErrorCode.NONE
+    message: Message = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterConfigsResponse:
-    results: tuple[ResourceResult, ...]
+    results: Annotated[tuple[ResourceResult, ...], "responses"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceQuery:
     """`keys=None` asks for every key."""
 
-    type: int
-    name: str
-    keys: tuple[str, ...] | None
+    type: Annotated[int, "resource_type"]
+    name: Annotated[str, "resource_name"]
+    keys: Annotated[tuple[str, ...] | None, "configuration_keys"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,8 @@ class DescribeConfigsRequest:
 class ConfigEntry:
     name: str
     value: str | None
-    source: ConfigSource
-    type: ConfigType = ConfigType.UNKNOWN
+    source: Annotated[ConfigSource, "config_source"]
+    type: Annotated[ConfigType, "config_type"] = ConfigType.UNKNOWN
 
     @property
     def is_default(self) -> bool:
@@ -128,11 +128,11 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceDescription:
-    type: int
-    name: str
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    entries: tuple[ConfigEntry, ...] = ()
+    type: Annotated[int, "resource_type"]
+    name: Annotated[str, "resource_name"]
+    error: Error = ErrorCode.NONE
+    message: Message = None
+    entries: Annotated[tuple[ConfigEntry, ...], "configs"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,215 +263,27 @@ def _read_text(frame: bytes, at: int) -> tuple[str, int]:
     return frame[at + 1 : end].decode(), end
 
 
-SET = 0  # the operation of a change that sets a value
-
-
-def _read_alter(entity: Any) -> AlterConfigsRequest:
-    resources = tuple(
-        ResourceChange(
-            type=resource.resource_type,
-            name=resource.resource_name,
-            changes=tuple(
-                ConfigChange(name=c.name, operation=c.config_operation, value=c.value)
-                for c in resource.configs
-            ),
-        )
-        for resource in entity.resources
-    )
-    return AlterConfigsRequest(resources=resources, validate_only=entity.validate_only)
-
-
-def _write_alter(message: AlterConfigsRequest, kio: SimpleNamespace) -> Any:
-    resources = tuple(
-        kio.AlterConfigsResource(
-            resource_type=resource.type,
-            resource_name=resource.name,
-            configs=tuple(
-                kio.AlterableConfig(name=c.name, config_operation=c.operation, value=c.value)
-                for c in resource.changes
-            ),
-        )
-        for resource in message.resources
-    )
-    return kio.IncrementalAlterConfigsRequest(
-        resources=resources, validate_only=message.validate_only
-    )
-
-
-def _read_alter_response(entity: Any) -> AlterConfigsResponse:
-    results = tuple(
-        ResourceResult(
-            type=r.resource_type,
-            name=r.resource_name,
-            error=our_error(r.error_code),
-            message=r.error_message,
-        )
-        for r in entity.responses
-    )
-    return AlterConfigsResponse(results=results)
-
-
-def _write_alter_response(message: AlterConfigsResponse, kio: SimpleNamespace) -> Any:
-    return kio.IncrementalAlterConfigsResponse(
-        throttle_time=NO_THROTTLE, responses=_altered_resources(message, kio)
-    )
-
-
-def _altered_resources(message: AlterConfigsResponse, kio: SimpleNamespace) -> tuple[Any, ...]:
-    return tuple(
-        kio.AlterConfigsResourceResponse(
-            error_code=r.error,
-            error_message=r.message,
-            resource_type=r.type,
-            resource_name=r.name,
-        )
-        for r in message.results
-    )
-
-
-def _read_replace(entity: Any) -> ReplaceConfigsRequest:
-    resources = tuple(
-        ResourceChange(
-            type=resource.resource_type,
-            name=resource.resource_name,
-            changes=tuple(
-                ConfigChange(name=c.name, operation=SET, value=c.value) for c in resource.configs
-            ),
-        )
-        for resource in entity.resources
-    )
-    return ReplaceConfigsRequest(resources=resources, validate_only=entity.validate_only)
-
-
-def _write_replace(message: ReplaceConfigsRequest, kio: SimpleNamespace) -> Any:
-    resources = tuple(
-        kio.AlterConfigsResource(
-            resource_type=resource.type,
-            resource_name=resource.name,
-            configs=tuple(
-                kio.AlterableConfig(name=c.name, value=c.value) for c in resource.changes
-            ),
-        )
-        for resource in message.resources
-    )
-    return kio.AlterConfigsRequest(resources=resources, validate_only=message.validate_only)
-
-
-def _write_replace_response(message: AlterConfigsResponse, kio: SimpleNamespace) -> Any:
-    return kio.AlterConfigsResponse(
-        throttle_time=NO_THROTTLE, responses=_altered_resources(message, kio)
-    )
-
-
-def _read_describe(entity: Any) -> DescribeConfigsRequest:
-    resources = tuple(
-        ResourceQuery(type=r.resource_type, name=r.resource_name, keys=r.configuration_keys)
-        for r in entity.resources
-    )
-    return DescribeConfigsRequest(resources=resources)
-
-
-def _write_describe(message: DescribeConfigsRequest, kio: SimpleNamespace) -> Any:
-    resources = tuple(
-        kio.DescribeConfigsResource(
-            resource_type=r.type, resource_name=r.name, configuration_keys=r.keys
-        )
-        for r in message.resources
-    )
-    return kio.DescribeConfigsRequest(resources=resources)
-
-
-def _read_describe_response(entity: Any) -> DescribeConfigsResponse:
-    results = tuple(
-        ResourceDescription(
-            type=r.resource_type,
-            name=r.resource_name,
-            error=our_error(r.error_code),
-            message=r.error_message,
-            entries=tuple(
-                ConfigEntry(
-                    name=c.name,
-                    value=c.value,
-                    source=ConfigSource(c.config_source),
-                    type=ConfigType(getattr(c, "config_type", ConfigType.UNKNOWN)),
-                )
-                for c in r.configs
-            ),
-        )
-        for r in entity.results
-    )
-    return DescribeConfigsResponse(results=results)
-
-
-def _write_describe_response(message: DescribeConfigsResponse, kio: SimpleNamespace) -> Any:
-    results = tuple(
-        kio.DescribeConfigsResult(
-            error_code=r.error,
-            error_message=r.message,
-            resource_type=r.type,
-            resource_name=r.name,
-            configs=tuple(_entry(entry, kio) for entry in r.entries),
-        )
-        for r in message.results
-    )
-    return kio.DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=results)
-
-
-def _entry(entry: ConfigEntry, kio: SimpleNamespace) -> Any:
-    return kio.DescribeConfigsResourceResult(
-        name=entry.name,
-        value=entry.value,
-        read_only=False,
-        config_source=entry.source,
-        is_sensitive=False,
-        synonyms=(),
-        config_type=entry.type,
-        documentation=None,
-    )
-
-
 INCREMENTAL_ALTER_CONFIGS = Api(
-    key=44,
-    name="IncrementalAlterConfigs",
-    package="incremental_alter_configs",
-    min_version=0,
-    max_version=1,
-    request=AlterConfigsRequest,
-    read_request=_read_alter,
+    44,
+    "IncrementalAlterConfigs",
+    0,
+    1,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     unpack_request=unpack_alter,
-    write_request=_write_alter,
-    read_response=_read_alter_response,
-    write_response=_write_alter_response,
     pack_response=pack_altered,
-    most=MAX_PARTITION_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    size=PARTITIONS,
 )
 ALTER_CONFIGS = Api(
-    key=33,
-    name="AlterConfigs",
-    package="alter_configs",
-    min_version=0,
-    max_version=2,
-    request=ReplaceConfigsRequest,
-    read_request=_read_replace,
-    write_request=_write_replace,
-    read_response=_read_alter_response,
-    write_response=_write_replace_response,
-    most=MAX_PARTITION_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    33, "AlterConfigs", 0, 2, ReplaceConfigsRequest, AlterConfigsResponse, size=PARTITIONS
 )
 DESCRIBE_CONFIGS = Api(
-    key=32,
-    name="DescribeConfigs",
-    package="describe_configs",
-    min_version=1,
-    max_version=4,
-    request=DescribeConfigsRequest,
-    read_request=_read_describe,
-    write_request=_write_describe,
-    read_response=_read_describe_response,
-    write_response=_write_describe_response,
+    32,
+    "DescribeConfigs",
+    1,
+    4,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
     pack_response=pack_described,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=2 * MAX_PARTITION_ELEMENTS,
+    size=NAMES_AND_MORE,
 )

@@ -1,101 +1,15 @@
-"""Translation between our messages and kio's classes that several families of requests need."""
+"""What several families of requests share: partitions of topics, and the leader's address."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
-from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from node.codec.varint import write_unsigned
-from node.errors import ErrorCode
-from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID, NO_NODE, ZERO_UUID, Endpoint, NodeId
+from node.ids import NO_NODE, ZERO_UUID, Endpoint, LogPosition
 from node.lazy_dataclass import dataclass
-
-NO_THROTTLE = timedelta(0)
-_MILLISECOND = timedelta(milliseconds=1)
-_BY_NUMBER = {code.value: code for code in ErrorCode}
-
-
-def our_error(number: int) -> ErrorCode:
-    """Codes that our controllers never send become one and the same error."""
-    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
-
-
-def milliseconds(value: timedelta) -> int:
-    return value // _MILLISECOND
-
-
-def top_error(entity: Any) -> ErrorCode:
-    """An answer without our partition is an error, whether it has an error code or not."""
-    return our_error(entity.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def some_uuid(value: UUID | None) -> UUID:
-    """kio reads the zero uuid as None."""
-    return ZERO_UUID if value is None else value
-
-
-def metadata_partition(topics: Iterable[Any]) -> Any | None:
-    """The one partition of the one topic, if it is `__cluster_metadata`-0; otherwise None.
-
-    Before Fetch v13 topics are named, from then on they have ids. The field is called
-    `partition_index` everywhere but in Fetch and FetchSnapshot.
-    """
-    match tuple(topics):
-        case (topic,) if len(topic.partitions) == 1 and _is_metadata(topic):
-            partition = topic.partitions[0]
-        case _:
-            return None
-    names = ("partition_index", "partition", "index")
-    index = next(getattr(partition, name) for name in names if hasattr(partition, name))
-    return partition if index == 0 else None
-
-
-def _is_metadata(topic: Any) -> bool:
-    if hasattr(topic, "topic_id"):
-        return bool(topic.topic_id == METADATA_TOPIC_ID)
-    names = (getattr(topic, field, None) for field in ("topic_name", "topic", "name"))
-    return METADATA_TOPIC in names
-
-
-def metadata_topics(kio: SimpleNamespace, **partition: Any) -> tuple[Any, ...]:
-    """The topics of a message of the quorum, with its one partition."""
-    data = kio.PartitionData(partition_index=0, **partition)
-    return (kio.TopicData(topic_name=METADATA_TOPIC, partitions=(data,)),)
-
-
-def listeners(endpoints: tuple[Endpoint, ...], make: Any) -> tuple[Any, ...]:
-    return tuple(make(name=e.name, host=e.host, port=e.port) for e in endpoints)
-
-
-def endpoints(entity: Any, field: str) -> tuple[Endpoint, ...]:
-    """The endpoints in a field that older versions lack."""
-    found = getattr(entity, field, ())
-    return tuple(Endpoint(name=e.name, host=e.host, port=e.port) for e in found)
-
-
-def node_endpoints(
-    leader: NodeId, endpoint: Endpoint | None, kio: SimpleNamespace
-) -> tuple[Any, ...]:
-    """The tagged NodeEndpoints of an answer: the leader's address, if that is known."""
-    if endpoint is None or leader == NO_NODE:
-        return ()
-    return (kio.NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port),)
-
-
-def leader_endpoint(entity: Any, leader: NodeId) -> Endpoint | None:
-    """The inverse: the leader's address in a version with NodeEndpoints. The listener is the one
-    that the request came by, and has no name there.
-    """
-    for node in getattr(entity, "node_endpoints", ()):
-        if node.node_id == leader:
-            return Endpoint(name="", host=node.host, port=node.port)
-    return None
-
-
-# Partitions of topics in messages of the data plane, which name topics or have their ids.
-
+from node.wire.declared import Kio, Own, Parts, Rows
 
 T = TypeVar("T")
 
@@ -106,16 +20,64 @@ class TopicPartition:
     its topic in the request, for answers that keep two entries of one topic apart.
     """
 
-    name: str = ""
-    id: UUID = ZERO_UUID
-    index: int
+    name: Annotated[str, Kio("name", "topic")] = ""
+    id: Annotated[UUID, Kio("topic_id")] = ZERO_UUID
+    index: Annotated[int, Kio("partition_index", "partition", "index", ".")]
     entry: int = field(default=0, compare=False)
 
 
-def read_partition(topic: Any, index: int, entry: int = 0) -> TopicPartition:
-    name = getattr(topic, "topic", None) or getattr(topic, "name", None) or ""
-    id_ = some_uuid(getattr(topic, "topic_id", None))
-    return TopicPartition(name=name, id=id_, index=index, entry=entry)
+Partition = Annotated[TopicPartition, Parts()]
+_OF_TOPIC = ("entry", "name", "id")
+
+
+def of_topics(*path: str, entries: bool = False) -> Rows:
+    """Partitions of topics, for rows that are nothing else."""
+    return Rows(*path, by=[_OF_TOPIC], entries=entries)
+
+
+def in_topics(
+    *path: str, entries: bool = False, unless: Callable[[Any, int], bool] | None = None
+) -> Rows:
+    """Partitions of topics, for rows that have a `partition`."""
+    by = [tuple(f"partition.{name}" for name in _OF_TOPIC)]
+    return Rows(*path, by=by, entries=entries, unless=unless)
+
+
+def _read_leader(entity: Any, partition: Any) -> Endpoint | None:
+    """In a version with NodeEndpoints. The listener is the one that the request came by, and has no
+    name there.
+    """
+    leader = getattr(partition, "current_leader", partition).leader_id
+    for node in getattr(entity, "node_endpoints", ()):
+        if node.node_id == leader:
+            return Endpoint(name="", host=node.host, port=node.port)
+    return None
+
+
+def _write_leader(message: Any, _version: int) -> dict[str, Any]:
+    at = message.leader_endpoint
+    if at is None or message.leader == NO_NODE or message.top_error:
+        return {"node_endpoints": ()}
+    told = SimpleNamespace(node_id=message.leader, host=at.host, port=at.port, rack=None)
+    return {"node_endpoints": (told,)}
+
+
+LeaderEndpoint = Annotated[Endpoint | None, Own(_read_leader, _write_leader)]
+
+
+def position(name: str, *, checks_offset: bool = False) -> Own:
+    """A tagged epoch and offset; nothing if the epoch, or the offset, is below zero."""
+
+    def read(*structs: Any) -> LogPosition | None:
+        found = getattr(structs[-1], name, None)
+        if found is None or found.epoch < 0 or (checks_offset and found.end_offset < 0):
+            return None
+        return LogPosition(found.epoch, found.end_offset)
+
+    def write(at: LogPosition | None) -> dict[str, Any]:
+        return {} if at is None else {name: SimpleNamespace(epoch=at.epoch, end_offset=at.offset)}
+
+    return Own(read, value=write)
 
 
 def pack_topic(out: bytearray, at: TopicPartition, count: int, *, by_id: bool) -> None:

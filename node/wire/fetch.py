@@ -6,17 +6,14 @@ comes with 17 (KIP-853) and the follower's high watermark with 18.
 """
 
 import struct
-from datetime import timedelta
 from functools import lru_cache
 from struct import Struct
-from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from node.codec.varint import read_unsigned, write_unsigned
 from node.errors import ErrorCode
 from node.ids import (
-    METADATA_TOPIC,
     METADATA_TOPIC_ID,
     NO_NODE,
     Endpoint,
@@ -28,20 +25,25 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.entities import (
-    NO_THROTTLE,
-    leader_endpoint,
-    metadata_partition,
-    node_endpoints,
-    our_error,
-    some_uuid,
-    top_error,
-)
+from node.wire.declared import Error, Kio, Own, Parts
+from node.wire.entities import LeaderEndpoint, position
 
 # The messages of any version.
 
 
 NO_HIGH_WATERMARK = 2**63 - 1
+
+
+_REPLICA = Parts(id=Kio("replica_state.replica_id", "replica_id"), directory="replica_directory_id")
+_SNAPSHOT = position("snapshot_id", checks_offset=True)
+
+
+def _read_max_bytes(entity: Any, partition: Any) -> int:
+    return 0 if partition is None else min(entity.max_bytes, partition.partition_max_bytes)
+
+
+def _write_max_bytes(most: int) -> dict[str, Any]:
+    return {"max_bytes": most, "partition_max_bytes": most}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,12 @@ class FetchRequest:
 
     cluster_id: str | None
     partition_ok: bool = True
-    replica: ReplicaKey
-    epoch: Epoch
-    fetch_offset: int
-    last_epoch: int
-    max_wait_ms: int
-    max_bytes: int
+    replica: Annotated[ReplicaKey, _REPLICA]
+    epoch: Annotated[Epoch, Kio("current_leader_epoch", absent=0)]
+    fetch_offset: Annotated[int, Kio("fetch_offset", absent=0)]
+    last_epoch: Annotated[int, Kio("last_fetched_epoch", absent=0)]
+    max_wait_ms: Annotated[int, "max_wait"]
+    max_bytes: Annotated[int, Own(_read_max_bytes, value=_write_max_bytes)]
     high_watermark: int = NO_HIGH_WATERMARK
 
 
@@ -66,16 +68,16 @@ class FetchRequest:
 class FetchResponse:
     """At most one of `diverging`, `snapshot` and `records` says how to go on."""
 
-    top_error: ErrorCode = ErrorCode.NONE
-    error: ErrorCode = ErrorCode.NONE
-    leader: NodeId = NO_NODE
-    epoch: Epoch = Epoch(0)
+    top_error: Annotated[ErrorCode, "/error_code"] = ErrorCode.NONE
+    error: Error = ErrorCode.NONE
+    leader: Annotated[NodeId, "current_leader.leader_id"] = NO_NODE
+    epoch: Annotated[Epoch, "current_leader.leader_epoch"] = Epoch(0)
     high_watermark: int = -1
-    log_start: Offset = Offset(0)
-    diverging: LogPosition | None = None
-    snapshot: LogPosition | None = None  # to be fetched instead of records
+    log_start: Annotated[Offset, "log_start_offset"] = Offset(0)
+    diverging: Annotated[LogPosition | None, position("diverging_epoch")] = None
+    snapshot: Annotated[LogPosition | None, _SNAPSHOT] = None  # to be fetched instead of records
     records: bytes = b""
-    leader_endpoint: Endpoint | None = None
+    leader_endpoint: LeaderEndpoint = None
 
 
 # The fast path, without kio's classes, for Fetch as the quorum's replicas send and answer it all
@@ -223,144 +225,17 @@ def _node(leader: NodeId, at: Endpoint) -> bytes:
     return bytes(out + node)
 
 
-_MILLISECOND = timedelta(milliseconds=1)
-
-
-def _read_fetch_request(entity: Any) -> FetchRequest:
-    partition = metadata_partition(entity.topics)
-    state = getattr(entity, "replica_state", entity)
-    replica = NodeId(state.replica_id)
-    max_wait_ms = entity.max_wait // _MILLISECOND
-    if partition is None:
-        return FetchRequest(
-            cluster_id=entity.cluster_id,
-            partition_ok=False,
-            replica=ReplicaKey(replica),
-            epoch=Epoch(0),
-            fetch_offset=0,
-            last_epoch=0,
-            max_wait_ms=max_wait_ms,
-            max_bytes=0,
-        )
-    directory = some_uuid(getattr(partition, "replica_directory_id", None))
-    return FetchRequest(
-        cluster_id=entity.cluster_id,
-        replica=ReplicaKey(replica, directory),
-        epoch=Epoch(partition.current_leader_epoch),
-        fetch_offset=partition.fetch_offset,
-        last_epoch=partition.last_fetched_epoch,
-        max_wait_ms=max_wait_ms,
-        max_bytes=min(entity.max_bytes, partition.partition_max_bytes),
-        high_watermark=getattr(partition, "high_watermark", NO_HIGH_WATERMARK),
-    )
-
-
-def _write_fetch_request(message: FetchRequest, kio: SimpleNamespace) -> Any:
-    partition = kio.FetchPartition(
-        partition=0,
-        current_leader_epoch=message.epoch,
-        fetch_offset=message.fetch_offset,
-        last_fetched_epoch=message.last_epoch,
-        log_start_offset=0,
-        partition_max_bytes=message.max_bytes,
-        replica_directory_id=message.replica.directory,
-        high_watermark=message.high_watermark,
-    )
-    return kio.FetchRequest(
-        cluster_id=message.cluster_id,
-        max_wait=timedelta(milliseconds=message.max_wait_ms),
-        min_bytes=0,
-        max_bytes=message.max_bytes,
-        topics=(
-            kio.FetchTopic(
-                topic=METADATA_TOPIC,
-                topic_id=METADATA_TOPIC_ID,
-                partitions=(partition,),
-            ),
-        ),
-        forgotten_topics_data=(),
-        replica_id=message.replica.id,
-        replica_state=kio.ReplicaState(replica_id=message.replica.id),
-    )
-
-
-def _read_fetch_response(entity: Any) -> FetchResponse:
-    partition = metadata_partition(entity.responses)
-    if partition is None:
-        return FetchResponse(top_error=top_error(entity))
-    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
-    return FetchResponse(
-        top_error=our_error(entity.error_code),
-        error=our_error(partition.error_code),
-        leader=NodeId(partition.current_leader.leader_id),
-        epoch=Epoch(partition.current_leader.leader_epoch),
-        high_watermark=partition.high_watermark,
-        log_start=Offset(partition.log_start_offset),
-        diverging=_position(diverging) if diverging.epoch >= 0 else None,
-        snapshot=_position(snapshot) if min(snapshot.epoch, snapshot.end_offset) >= 0 else None,
-        records=partition.records or b"",
-        leader_endpoint=leader_endpoint(entity, NodeId(partition.current_leader.leader_id)),
-    )
-
-
-def _position(epoch_end: Any) -> LogPosition:
-    return LogPosition(Epoch(epoch_end.epoch), Offset(epoch_end.end_offset))
-
-
-def _write_fetch_response(message: FetchResponse, kio: SimpleNamespace) -> Any:
-    if message.top_error:
-        return kio.FetchResponse(
-            throttle_time=NO_THROTTLE, error_code=message.top_error, responses=()
-        )
-    topic = kio.FetchableTopicResponse(
-        topic=METADATA_TOPIC,
-        topic_id=METADATA_TOPIC_ID,
-        partitions=(_partition(message, kio),),
-    )
-    return kio.FetchResponse(
-        throttle_time=NO_THROTTLE,
-        error_code=ErrorCode.NONE,
-        responses=(topic,),
-        node_endpoints=node_endpoints(message.leader, message.leader_endpoint, kio),
-    )
-
-
-def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
-    optional: dict[str, Any] = {}
-    if message.diverging is not None:
-        optional["diverging_epoch"] = kio.EpochEndOffset(
-            epoch=message.diverging.epoch, end_offset=message.diverging.offset
-        )
-    if message.snapshot is not None:
-        optional["snapshot_id"] = kio.SnapshotId(
-            epoch=message.snapshot.epoch, end_offset=message.snapshot.offset
-        )
-    return kio.PartitionData(
-        partition_index=0,
-        error_code=message.error,
-        high_watermark=message.high_watermark,
-        log_start_offset=message.log_start,
-        current_leader=kio.LeaderIdAndEpoch(leader_id=message.leader, leader_epoch=message.epoch),
-        aborted_transactions=None,
-        preferred_read_replica=NO_NODE,
-        records=message.records,
-        **optional,
-    )
-
-
 FETCH = Api(
-    key=1,
-    name="Fetch",
-    package="fetch",
-    min_version=12,
-    max_version=18,
-    request=FetchRequest,
-    read_request=_read_fetch_request,
+    1,
+    "Fetch",
+    12,
+    18,
+    FetchRequest,
+    FetchResponse,
+    of_quorum=True,
+    always=(("log_start_offset", 0),),
     unpack_request=unpack_request,
-    write_request=_write_fetch_request,
     pack_request=pack_request,
-    read_response=_read_fetch_response,
     unpack_response=unpack_response,
-    write_response=_write_fetch_response,
     pack_response=pack_response,
 )

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from node import limits
 from node.codec import (
@@ -63,9 +64,9 @@ def decode_request(
         at,
         MalformedFrame,
         may_be_followed=api.may_be_followed,
-        most=api.most,
+        most=api.size[0],
     )
-    request: Request = api.read_request(entity)
+    request: Request = api.to_ours(api.request, entity)
     return header, request
 
 
@@ -88,9 +89,9 @@ def encode_pieces(
 ) -> tuple[Piece, ...]:
     """As `encode_response`, for an answer that has slices."""
     api = served[header.api_key]
-    entity = api.write_response(response, api.makers(header.api_version, "response"))
-    out = Spliced(response_header(header.correlation_id, tagged=_tagged(api, entity)))
-    write_into(out, entity)
+    kind = kio_class(api.package, api.name, header.api_version, "response")
+    out = Spliced(response_header(header.correlation_id, tagged=_tagged(api, kind)))
+    write_into(out, api.to_kio(response, kind), kind=kind)
     pieces = out.pieces()
     size = sum(map(len, pieces))
     if size > limits.MAX_FRAME_BYTES:
@@ -124,8 +125,9 @@ def packed(api: Api, header: RequestHeader, request: Request) -> bytes | None:
 
 def written(api: Api, header: RequestHeader, request: Request) -> bytes:
     """The frame by kio's classes, for any message. Raises UnencodableMessage."""
-    entity = api.write_request(request, api.makers(header.api_version, "request"))
-    return request_header(header, flexible=entity.__flexible__) + write_whole(entity)
+    kind = kio_class(api.package, api.name, header.api_version, "request")
+    body = write_whole(api.to_kio(request, kind), kind=kind)
+    return request_header(header, flexible=kind.__flexible__) + body
 
 
 def packed_response(api: Api, header: RequestHeader, response: Response) -> bytes | None:
@@ -143,9 +145,9 @@ def packed_response(api: Api, header: RequestHeader, response: Response) -> byte
 def written_response(api: Api, header: RequestHeader, response: Response) -> bytes:
     """As `written`."""
     version = header.api_version if api.serves(header.api_version) else 0
-    entity = api.write_response(response, api.makers(version, "response"))
-    tagged = _tagged(api, entity)
-    return response_header(header.correlation_id, tagged=tagged) + write_whole(entity)
+    kind = kio_class(api.package, api.name, version, "response")
+    body = write_whole(api.to_kio(response, kind), kind=kind)
+    return response_header(header.correlation_id, tagged=_tagged(api, kind)) + body
 
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:
@@ -163,8 +165,8 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     known: Response | None = api.unpack_response(frame, at, version)
     if known is not None:
         return known
-    entity = read_whole(response_class, frame, at, MalformedFrame, most=api.most_told)
-    response: Response = api.read_response(entity)
+    entity = read_whole(response_class, frame, at, MalformedFrame, most=api.size[1])
+    response: Response = api.to_ours(api.response, entity)
     return response
 
 
@@ -178,9 +180,9 @@ def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> Iterator[None]:
             struct_reader(kio_class(api.package, api.name, version, "request"), None)
             yield
             struct_writer(kio_class(api.package, api.name, version, "response"), None)
-            api.makers(version, "response")
+            api.prepare(version)
             yield
 
 
-def _tagged(api: Api, message: object) -> bool:
-    return api is not API_VERSIONS and bool(getattr(message, "__flexible__", False))
+def _tagged(api: Api, kind: Any) -> bool:
+    return api is not API_VERSIONS and bool(kind.__flexible__)

@@ -3,171 +3,74 @@
 This section is Heartbeat 0-4 and LeaveGroup 0-5.
 """
 
-from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, milliseconds, our_error
+from node.wire.declared import Error, Kio, OneBefore, Own, our_error, since
 
 _FIRST_OF_SEVERAL = 3  # LeaveGroup
 
 
+def _read_left(entity: Any) -> ErrorCode:
+    return our_error(entity.error_code)
+
+
+def _write_left(message: "LeaveGroupResponse", version: int) -> dict[str, Any]:
+    error = message.error
+    if error is ErrorCode.NONE and version < _FIRST_OF_SEVERAL:
+        error = next((each.error for each in message.members), ErrorCode.NONE)
+    return {"error_code": error}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest:
-    group: str
-    generation: int
-    member: str
-    instance: str | None = None
+    group: Annotated[str, "group_id"]
+    generation: Annotated[int, "generation_id"]
+    member: Annotated[str, "member_id"]
+    instance: Annotated[str | None, "group_instance_id"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse:
-    error: ErrorCode = ErrorCode.NONE
+    error: Error = ErrorCode.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeavingMember:
-    id: str
-    instance: str | None = None
+    id: Annotated[str, "member_id"]
+    instance: Annotated[str | None, "group_instance_id"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupRequest:
     """One member before version 3."""
 
-    group: str
-    members: tuple[LeavingMember, ...]
+    group: Annotated[str, "group_id"]
+    members: Annotated[tuple[LeavingMember, ...], OneBefore("members")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftMember:
-    id: str
-    instance: str | None = None
-    error: ErrorCode = ErrorCode.NONE
+    id: Annotated[str, "member_id"]
+    instance: Annotated[str | None, "group_instance_id"] = None
+    error: Error = ErrorCode.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupResponse:
     """`error` is that of the only member before version 3."""
 
-    error: ErrorCode = ErrorCode.NONE
+    error: Annotated[ErrorCode, Own(_read_left, _write_left)] = ErrorCode.NONE
     members: tuple[LeftMember, ...] = ()
 
 
-def _read_heartbeat(entity: Any) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group=entity.group_id,
-        generation=entity.generation_id,
-        member=entity.member_id,
-        instance=getattr(entity, "group_instance_id", None),
-    )
-
-
-def _write_heartbeat(message: HeartbeatRequest, kio: SimpleNamespace) -> Any:
-    return kio.HeartbeatRequest(
-        group_id=message.group,
-        generation_id=message.generation,
-        member_id=message.member,
-        group_instance_id=message.instance,
-    )
-
-
-def _read_heartbeat_response(entity: Any) -> HeartbeatResponse:
-    return HeartbeatResponse(error=our_error(entity.error_code))
-
-
-def _write_heartbeat_response(message: HeartbeatResponse, kio: SimpleNamespace) -> Any:
-    return kio.HeartbeatResponse(throttle_time=NO_THROTTLE, error_code=message.error)
-
-
-def _read_leave(entity: Any) -> LeaveGroupRequest:
-    """Before version 3 the request itself names the member."""
-    leaving = getattr(entity, "members", (entity,))
-    return LeaveGroupRequest(
-        group=entity.group_id,
-        members=tuple(
-            LeavingMember(id=each.member_id, instance=getattr(each, "group_instance_id", None))
-            for each in leaving
-        ),
-    )
-
-
-def _write_leave(message: LeaveGroupRequest, kio: SimpleNamespace) -> Any:
-    return kio.LeaveGroupRequest(
-        group_id=message.group,
-        member_id=message.members[0].id,
-        members=tuple(
-            kio.MemberIdentity(member_id=each.id, group_instance_id=each.instance, reason=None)
-            for each in message.members
-        ),
-    )
-
-
-def _read_leave_response(entity: Any) -> LeaveGroupResponse:
-    return LeaveGroupResponse(
-        error=our_error(entity.error_code),
-        members=tuple(
-            LeftMember(
-                id=each.member_id,
-                instance=each.group_instance_id,
-                error=our_error(each.error_code),
-            )
-            for each in getattr(entity, "members", ())
-        ),
-    )
-
-
-def _write_leave_response(message: LeaveGroupResponse, kio: SimpleNamespace) -> Any:
-    error = message.error
-    if error is ErrorCode.NONE and kio.version < _FIRST_OF_SEVERAL:
-        error = next((each.error for each in message.members), ErrorCode.NONE)
-    return kio.LeaveGroupResponse(
-        throttle_time=NO_THROTTLE,
-        error_code=error,
-        members=tuple(
-            kio.MemberResponse(
-                member_id=each.id, group_instance_id=each.instance, error_code=each.error
-            )
-            for each in message.members
-        ),
-    )
-
-
-HEARTBEAT = Api(
-    key=12,
-    name="Heartbeat",
-    package="heartbeat",
-    min_version=0,
-    max_version=4,
-    request=HeartbeatRequest,
-    read_request=_read_heartbeat,
-    write_request=_write_heartbeat,
-    read_response=_read_heartbeat_response,
-    write_response=_write_heartbeat_response,
-)
-LEAVE_GROUP = Api(
-    key=13,
-    name="LeaveGroup",
-    package="leave_group",
-    min_version=0,
-    max_version=5,
-    request=LeaveGroupRequest,
-    read_request=_read_leave,
-    write_request=_write_leave,
-    read_response=_read_leave_response,
-    write_response=_write_leave_response,
-)
+HEARTBEAT = Api(12, "Heartbeat", 0, 4, HeartbeatRequest, HeartbeatResponse)
+LEAVE_GROUP = Api(13, "LeaveGroup", 0, 5, LeaveGroupRequest, LeaveGroupResponse)
 
 
 # JoinGroup 0-9: a consumer joins the next generation of its group.
-
-
-_FIRST_WITH_KNOWN_MEMBERS = 4  # KIP-394
-_FIRST_WITHOUT_PROTOCOL = 7
-_FIRST_WITHOUT_SHARING = 9  # KIP-814
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,22 +88,22 @@ class JoinGroupRequest:
     it leads a generation that keeps its assignment. `client_id` is from the header.
     """
 
-    group: str
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    member: str = ""
-    instance: str | None = None
+    group: Annotated[str, "group_id"]
+    session_timeout_ms: Annotated[int, "session_timeout"]
+    rebalance_timeout_ms: Annotated[int, Kio("rebalance_timeout", "session_timeout")]
+    member: Annotated[str, "member_id"] = ""
+    instance: Annotated[str | None, "group_instance_id"] = None
     protocol_type: str
     protocols: tuple[JoinProtocol, ...]
-    needs_known_id: bool = True
-    may_lead: bool = True
+    needs_known_id: Annotated[bool, since(4)] = True
+    may_lead: Annotated[bool, since(9)] = True
     client_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedMember:
-    id: str
-    instance: str | None = None
+    id: Annotated[str, "member_id"]
+    instance: Annotated[str | None, "group_instance_id"] = None
     metadata: bytes
 
 
@@ -208,103 +111,17 @@ class JoinedMember:
 class JoinGroupResponse:
     """`members`: for the leader alone, which assigns the partitions, unless `is_shared_out`."""
 
-    error: ErrorCode = ErrorCode.NONE
-    generation: int = -1
+    error: Error = ErrorCode.NONE
+    generation: Annotated[int, "generation_id"] = -1
     protocol_type: str | None = None
-    protocol: str | None = None
+    protocol: Annotated[str | None, Kio("protocol_name", null="")] = None
     leader: str = ""
-    member: str = ""
+    member: Annotated[str, "member_id"] = ""
     members: tuple[JoinedMember, ...] = ()
-    is_shared_out: bool = False
+    is_shared_out: Annotated[bool, "skip_assignment"] = False
 
 
-def _read_join_group_request(entity: Any) -> JoinGroupRequest:
-    """Version 0 has one timeout for both."""
-    session_ms = milliseconds(entity.session_timeout)
-    rebalance = getattr(entity, "rebalance_timeout", entity.session_timeout)
-    return JoinGroupRequest(
-        group=entity.group_id,
-        session_timeout_ms=session_ms,
-        rebalance_timeout_ms=milliseconds(rebalance),
-        member=entity.member_id,
-        instance=getattr(entity, "group_instance_id", None),
-        protocol_type=entity.protocol_type,
-        protocols=tuple(
-            JoinProtocol(name=each.name, metadata=each.metadata) for each in entity.protocols
-        ),
-        needs_known_id=entity.__version__ >= _FIRST_WITH_KNOWN_MEMBERS,
-        may_lead=entity.__version__ >= _FIRST_WITHOUT_SHARING,
-    )
-
-
-def _write_join_group_request(message: JoinGroupRequest, kio: SimpleNamespace) -> Any:
-    return kio.JoinGroupRequest(
-        group_id=message.group,
-        session_timeout=timedelta(milliseconds=message.session_timeout_ms),
-        rebalance_timeout=timedelta(milliseconds=message.rebalance_timeout_ms),
-        member_id=message.member,
-        group_instance_id=message.instance,
-        protocol_type=message.protocol_type,
-        protocols=tuple(
-            kio.JoinGroupRequestProtocol(name=each.name, metadata=each.metadata)
-            for each in message.protocols
-        ),
-        reason=None,
-    )
-
-
-def _read_join_group_response(entity: Any) -> JoinGroupResponse:
-    return JoinGroupResponse(
-        error=our_error(entity.error_code),
-        generation=entity.generation_id,
-        protocol_type=getattr(entity, "protocol_type", None),
-        protocol=entity.protocol_name,
-        leader=entity.leader,
-        member=entity.member_id,
-        members=tuple(
-            JoinedMember(
-                id=each.member_id,
-                instance=getattr(each, "group_instance_id", None),
-                metadata=each.metadata,
-            )
-            for each in entity.members
-        ),
-        is_shared_out=getattr(entity, "skip_assignment", False),
-    )
-
-
-def _write_join_group_response(message: JoinGroupResponse, kio: SimpleNamespace) -> Any:
-    may_lack = kio.version >= _FIRST_WITHOUT_PROTOCOL
-    return kio.JoinGroupResponse(
-        throttle_time=NO_THROTTLE,
-        error_code=message.error,
-        generation_id=message.generation,
-        protocol_type=message.protocol_type,
-        protocol_name=message.protocol if may_lack else message.protocol or "",
-        leader=message.leader,
-        skip_assignment=message.is_shared_out,
-        member_id=message.member,
-        members=tuple(
-            kio.JoinGroupResponseMember(
-                member_id=each.id, group_instance_id=each.instance, metadata=each.metadata
-            )
-            for each in message.members
-        ),
-    )
-
-
-JOIN_GROUP = Api(
-    key=11,
-    name="JoinGroup",
-    package="join_group",
-    min_version=0,
-    max_version=9,
-    request=JoinGroupRequest,
-    read_request=_read_join_group_request,
-    write_request=_write_join_group_request,
-    read_response=_read_join_group_response,
-    write_response=_write_join_group_response,
-)
+JOIN_GROUP = Api(11, "JoinGroup", 0, 9, JoinGroupRequest, JoinGroupResponse)
 
 
 # SyncGroup 0-5: the group leader sends the assignment, and each member gets its part.
@@ -314,7 +131,7 @@ JOIN_GROUP = Api(
 class Share:
     """The assignment of one member."""
 
-    member: str
+    member: Annotated[str, "member_id"]
     assignment: bytes
 
 
@@ -322,80 +139,21 @@ class Share:
 class SyncGroupRequest:
     """`shares`: from the leader alone."""
 
-    group: str
-    generation: int
-    member: str
-    instance: str | None = None
+    group: Annotated[str, "group_id"]
+    generation: Annotated[int, "generation_id"]
+    member: Annotated[str, "member_id"]
+    instance: Annotated[str | None, "group_instance_id"] = None
     protocol_type: str | None = None
-    protocol: str | None = None
-    shares: tuple[Share, ...] = ()
+    protocol: Annotated[str | None, "protocol_name"] = None
+    shares: Annotated[tuple[Share, ...], "assignments"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupResponse:
-    error: ErrorCode = ErrorCode.NONE
+    error: Error = ErrorCode.NONE
     protocol_type: str | None = None
-    protocol: str | None = None
+    protocol: Annotated[str | None, "protocol_name"] = None
     assignment: bytes = b""
 
 
-def _read_sync_group_request(entity: Any) -> SyncGroupRequest:
-    return SyncGroupRequest(
-        group=entity.group_id,
-        generation=entity.generation_id,
-        member=entity.member_id,
-        instance=getattr(entity, "group_instance_id", None),
-        protocol_type=getattr(entity, "protocol_type", None),
-        protocol=getattr(entity, "protocol_name", None),
-        shares=tuple(
-            Share(member=each.member_id, assignment=each.assignment) for each in entity.assignments
-        ),
-    )
-
-
-def _write_sync_group_request(message: SyncGroupRequest, kio: SimpleNamespace) -> Any:
-    return kio.SyncGroupRequest(
-        group_id=message.group,
-        generation_id=message.generation,
-        member_id=message.member,
-        group_instance_id=message.instance,
-        protocol_type=message.protocol_type,
-        protocol_name=message.protocol,
-        assignments=tuple(
-            kio.SyncGroupRequestAssignment(member_id=each.member, assignment=each.assignment)
-            for each in message.shares
-        ),
-    )
-
-
-def _read_sync_group_response(entity: Any) -> SyncGroupResponse:
-    return SyncGroupResponse(
-        error=our_error(entity.error_code),
-        protocol_type=getattr(entity, "protocol_type", None),
-        protocol=getattr(entity, "protocol_name", None),
-        assignment=entity.assignment,
-    )
-
-
-def _write_sync_group_response(message: SyncGroupResponse, kio: SimpleNamespace) -> Any:
-    return kio.SyncGroupResponse(
-        throttle_time=NO_THROTTLE,
-        error_code=message.error,
-        protocol_type=message.protocol_type,
-        protocol_name=message.protocol,
-        assignment=message.assignment,
-    )
-
-
-SYNC_GROUP = Api(
-    key=14,
-    name="SyncGroup",
-    package="sync_group",
-    min_version=0,
-    max_version=5,
-    request=SyncGroupRequest,
-    read_request=_read_sync_group_request,
-    write_request=_write_sync_group_request,
-    read_response=_read_sync_group_response,
-    write_response=_write_sync_group_response,
-)
+SYNC_GROUP = Api(14, "SyncGroup", 0, 5, SyncGroupRequest, SyncGroupResponse)

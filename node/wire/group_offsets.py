@@ -7,16 +7,15 @@ cannot carry goes to kio, and fails as it does there.
 """
 
 from struct import Struct
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from node.codec.varint import write_unsigned
 from node.errors import ErrorCode
 from node.ids import NO_OFFSET
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, TopicPartition, by_topic, our_error, read_partition
+from node.wire.api import NAMES, Api
+from node.wire.declared import Error, Kio, OneBefore
+from node.wire.entities import Partition, TopicPartition, by_topic, in_topics, of_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,162 +128,79 @@ def _text(text: str, *, is_flexible: bool) -> bytes:
 # OffsetCommit 2-9: a group's committed offsets.
 
 
-_NO_RETENTION = -1  # in ms: as long as the broker keeps offsets
+_COMMITTED = in_topics("topics", "partitions", entries=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedOffset:
     """`offset` is the next to be read; `epoch` that of the record before it, -1 if not given."""
 
-    partition: TopicPartition
-    offset: int
-    epoch: int = -1
-    metadata: str | None = None
+    partition: Partition
+    offset: Annotated[int, "committed_offset"]
+    epoch: Annotated[int, "committed_leader_epoch"] = -1
+    metadata: Annotated[str | None, "committed_metadata"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest:
     """`generation` -1: from a client that is no member."""
 
-    group: str
-    generation: int = -1
-    member: str = ""
-    instance: str | None = None
-    offsets: tuple[CommittedOffset, ...]
+    group: Annotated[str, "group_id"]
+    generation: Annotated[int, "generation_id_or_member_epoch"] = -1
+    member: Annotated[str, "member_id"] = ""
+    instance: Annotated[str | None, "group_instance_id"] = None
+    offsets: Annotated[tuple[CommittedOffset, ...], _COMMITTED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitResult:
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
+    partition: Partition
+    error: Error = ErrorCode.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitResponse:
-    results: tuple[CommitResult, ...]
+    results: Annotated[tuple[CommitResult, ...], in_topics("topics", "partitions")]
 
 
-def _read_offset_commit_request(entity: Any) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group=entity.group_id,
-        generation=entity.generation_id_or_member_epoch,
-        member=entity.member_id,
-        instance=getattr(entity, "group_instance_id", None),
-        offsets=tuple(
-            CommittedOffset(
-                partition=read_partition(topic, each.partition_index, entry),
-                offset=each.committed_offset,
-                epoch=getattr(each, "committed_leader_epoch", -1),
-                metadata=each.committed_metadata,
-            )
-            for entry, topic in enumerate(entity.topics)
-            for each in topic.partitions
-        ),
-    )
-
-
-def _write_offset_commit_request(message: OffsetCommitRequest, kio: SimpleNamespace) -> Any:
-    return kio.OffsetCommitRequest(
-        group_id=message.group,
-        generation_id_or_member_epoch=message.generation,
-        member_id=message.member,
-        group_instance_id=message.instance,
-        retention_time=_NO_RETENTION,
-        topics=tuple(
-            kio.OffsetCommitRequestTopic(
-                name=at.name,
-                partitions=tuple(
-                    kio.OffsetCommitRequestPartition(
-                        partition_index=each.partition.index,
-                        committed_offset=each.offset,
-                        committed_leader_epoch=each.epoch,
-                        committed_metadata=each.metadata,
-                    )
-                    for each in offsets
-                ),
-            )
-            for at, offsets in by_topic(message.offsets, lambda each: each.partition)
-        ),
-    )
-
-
-def _read_offset_commit_response(entity: Any) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        results=tuple(
-            CommitResult(
-                partition=read_partition(topic, each.partition_index),
-                error=our_error(each.error_code),
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        )
-    )
-
-
-def _write_offset_commit_response(message: OffsetCommitResponse, kio: SimpleNamespace) -> Any:
-    return kio.OffsetCommitResponse(
-        throttle_time=NO_THROTTLE,
-        topics=tuple(
-            kio.OffsetCommitResponseTopic(
-                name=at.name,
-                partitions=tuple(
-                    kio.OffsetCommitResponsePartition(
-                        partition_index=each.partition.index, error_code=each.error
-                    )
-                    for each in results
-                ),
-            )
-            for at, results in by_topic(message.results, lambda each: each.partition)
-        ),
-    )
-
-
-OFFSET_COMMIT = Api(
-    key=8,
-    name="OffsetCommit",
-    package="offset_commit",
-    min_version=2,
-    max_version=9,
-    request=OffsetCommitRequest,
-    read_request=_read_offset_commit_request,
-    write_request=_write_offset_commit_request,
-    read_response=_read_offset_commit_response,
-    write_response=_write_offset_commit_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
-)
+OFFSET_COMMIT = Api(8, "OffsetCommit", 2, 9, OffsetCommitRequest, OffsetCommitResponse, size=NAMES)
 
 
 # OffsetFetch 1-9: groups' offsets, as last committed.
 
 
 _FIRST_WITH_ERROR = 2  # of a whole group; before it each partition has the error
-_FIRST_WITH_SEVERAL = 8
+_SOUGHT = of_topics("topics", "partition_indexes", entries=True)
+_FETCHED = in_topics(
+    "topics",
+    "partitions",
+    unless=lambda group, version: bool(group.error) and version >= _FIRST_WITH_ERROR,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtOffsets:
     """The offsets sought of one group; `partitions` None: all that it has committed."""
 
-    group: str
-    partitions: tuple[TopicPartition, ...] | None = None
+    group: Annotated[str, "group_id"]
+    partitions: Annotated[tuple[TopicPartition, ...] | None, _SOUGHT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchRequest:
     """One group before version 8."""
 
-    groups: tuple[SoughtOffsets, ...]
+    groups: Annotated[tuple[SoughtOffsets, ...], OneBefore("groups")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedOffset:
     """`NO_OFFSET`: none was committed."""
 
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
-    offset: int = NO_OFFSET
-    epoch: int = -1
+    partition: Partition
+    error: Error = ErrorCode.NONE
+    offset: Annotated[int, "committed_offset"] = NO_OFFSET
+    epoch: Annotated[int, "committed_leader_epoch"] = -1
     metadata: str | None = ""
 
 
@@ -292,141 +208,24 @@ class FetchedOffset:
 class FetchedOffsets:
     """The offsets of one group."""
 
-    group: str
-    error: ErrorCode = ErrorCode.NONE
-    offsets: tuple[FetchedOffset, ...] = ()
+    group: Annotated[str, Kio("group_id", absent="")]
+    error: Error = ErrorCode.NONE
+    offsets: Annotated[tuple[FetchedOffset, ...], _FETCHED] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResponse:
-    groups: tuple[FetchedOffsets, ...]
-
-
-def _read_offset_fetch_request(entity: Any) -> OffsetFetchRequest:
-    groups = getattr(entity, "groups", (entity,))
-    return OffsetFetchRequest(groups=tuple(map(_read_group, groups)))
-
-
-def _read_group(entity: Any) -> SoughtOffsets:
-    if entity.topics is None:
-        return SoughtOffsets(group=entity.group_id)
-    return SoughtOffsets(
-        group=entity.group_id,
-        partitions=tuple(
-            read_partition(topic, index, entry)
-            for entry, topic in enumerate(entity.topics)
-            for index in topic.partition_indexes
-        ),
-    )
-
-
-def _write_offset_fetch_request(message: OffsetFetchRequest, kio: SimpleNamespace) -> Any:
-    if kio.version < _FIRST_WITH_SEVERAL:
-        (only,) = message.groups
-        topics = _topics(only, kio.OffsetFetchRequestTopic)
-        return kio.OffsetFetchRequest(group_id=only.group, topics=topics, require_stable=False)
-    return kio.OffsetFetchRequest(
-        groups=tuple(
-            kio.OffsetFetchRequestGroup(
-                group_id=each.group,
-                member_id=None,
-                member_epoch=-1,
-                topics=_topics(each, kio.OffsetFetchRequestTopics),
-            )
-            for each in message.groups
-        ),
-        require_stable=False,
-    )
-
-
-def _topics(sought: SoughtOffsets, make: Any) -> tuple[Any, ...] | None:
-    if sought.partitions is None:
-        return None
-    return tuple(
-        make(name=at.name, partition_indexes=tuple(each.index for each in partitions))
-        for at, partitions in by_topic(sought.partitions, lambda each: each)
-    )
-
-
-def _read_offset_fetch_response(entity: Any) -> OffsetFetchResponse:
-    groups = getattr(entity, "groups", (entity,))
-    return OffsetFetchResponse(groups=tuple(map(_read_fetched, groups)))
-
-
-def _read_fetched(entity: Any) -> FetchedOffsets:
-    """Before version 8 it does not name the group."""
-    return FetchedOffsets(
-        group=getattr(entity, "group_id", ""),
-        error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),
-        offsets=tuple(
-            FetchedOffset(
-                partition=read_partition(topic, each.partition_index),
-                error=our_error(each.error_code),
-                offset=each.committed_offset,
-                epoch=getattr(each, "committed_leader_epoch", -1),
-                metadata=each.metadata,
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        ),
-    )
-
-
-def _write_offset_fetch_response(message: OffsetFetchResponse, kio: SimpleNamespace) -> Any:
-    if kio.version < _FIRST_WITH_SEVERAL:
-        (only,) = message.groups
-        make = (kio.OffsetFetchResponseTopic, kio.OffsetFetchResponsePartition)
-        return kio.OffsetFetchResponse(
-            throttle_time=NO_THROTTLE,
-            error_code=only.error,
-            topics=() if only.error and kio.version >= _FIRST_WITH_ERROR else _fetched(only, *make),
-        )
-    make = (kio.OffsetFetchResponseTopics, kio.OffsetFetchResponsePartitions)
-    return kio.OffsetFetchResponse(
-        throttle_time=NO_THROTTLE,
-        groups=tuple(
-            kio.OffsetFetchResponseGroup(
-                group_id=each.group,
-                error_code=each.error,
-                topics=() if each.error else _fetched(each, *make),
-            )
-            for each in message.groups
-        ),
-    )
-
-
-def _fetched(group: FetchedOffsets, make_topic: Any, make_partition: Any) -> tuple[Any, ...]:
-    return tuple(
-        make_topic(
-            name=at.name,
-            partitions=tuple(
-                make_partition(
-                    partition_index=each.partition.index,
-                    committed_offset=each.offset,
-                    committed_leader_epoch=each.epoch,
-                    metadata=each.metadata,
-                    error_code=each.error,
-                )
-                for each in offsets
-            ),
-        )
-        for at, offsets in by_topic(group.offsets, lambda each: each.partition)
-    )
+    groups: Annotated[tuple[FetchedOffsets, ...], OneBefore("groups")]
 
 
 OFFSET_FETCH = Api(
-    key=9,
-    name="OffsetFetch",
-    package="offset_fetch",
-    min_version=1,
-    max_version=9,
-    request=OffsetFetchRequest,
-    read_request=_read_offset_fetch_request,
-    write_request=_write_offset_fetch_request,
-    read_response=_read_offset_fetch_response,
-    write_response=_write_offset_fetch_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    9,
+    "OffsetFetch",
+    1,
+    9,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    size=NAMES,
     pack_response=pack_fetched,
     packed_flexible=FETCH_FLEXIBLE,
 )

@@ -3,16 +3,15 @@
 ListOffsets 1-11: where a partition begins and ends, for consumers.
 """
 
-from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
+from operator import attrgetter
+from typing import Annotated
 
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, TopicPartition, by_topic, our_error, read_partition
+from node.wire.api import NAMES, Api
+from node.wire.declared import Error, Own
+from node.wire.entities import Partition, in_topics
 
 # In place of a timestamp: the last committed offset, the first one, the record of the maximum
 # timestamp (KIP-734), and those of tiered storage (KIP-405, KIP-1005, KIP-1023).
@@ -31,125 +30,41 @@ _NOT_SAID = -1
 _NEWEST = 11
 
 
+_IN_TOPICS = in_topics("topics", "partitions")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtOffset:
-    partition: TopicPartition
-    timestamp_ms: int  # or a special one
-    epoch: int = _NOT_SAID
+    partition: Partition
+    timestamp_ms: Annotated[int, "timestamp"]  # or a special one
+    epoch: Annotated[int, "current_leader_epoch"] = _NOT_SAID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsRequest:
     """`version` is the request's, by which special times are known."""
 
-    version: int = _NEWEST
-    replica: NodeId = NodeId(-1)
-    partitions: tuple[SoughtOffset, ...]
+    version: Annotated[int, Own(attrgetter("__version__"))] = _NEWEST
+    replica: Annotated[NodeId, "replica_id"] = NodeId(-1)
+    partitions: Annotated[tuple[SoughtOffset, ...], _IN_TOPICS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedOffset:
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
-    timestamp_ms: int = _NOT_SAID
+    partition: Partition
+    error: Error = ErrorCode.NONE
+    timestamp_ms: Annotated[int, "timestamp"] = _NOT_SAID
     offset: int = _NOT_SAID
-    epoch: int = _NOT_SAID
+    epoch: Annotated[int, "leader_epoch"] = _NOT_SAID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsResponse:
-    partitions: tuple[ListedOffset, ...]
-
-
-def _read_list_offsets_request(entity: Any) -> ListOffsetsRequest:
-    return ListOffsetsRequest(
-        version=entity.__version__,
-        replica=NodeId(entity.replica_id),
-        partitions=tuple(
-            SoughtOffset(
-                partition=read_partition(topic, each.partition_index),
-                timestamp_ms=each.timestamp,
-                epoch=getattr(each, "current_leader_epoch", _NOT_SAID),
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        ),
-    )
-
-
-def _write_list_offsets_request(message: ListOffsetsRequest, kio: SimpleNamespace) -> Any:
-    return kio.ListOffsetsRequest(
-        replica_id=message.replica,
-        isolation_level=0,
-        timeout=timedelta(0),
-        topics=tuple(
-            kio.ListOffsetsTopic(
-                name=at.name,
-                partitions=tuple(
-                    kio.ListOffsetsPartition(
-                        partition_index=each.partition.index,
-                        timestamp=each.timestamp_ms,
-                        current_leader_epoch=each.epoch,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
-
-
-def _read_list_offsets_response(entity: Any) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        partitions=tuple(
-            ListedOffset(
-                partition=read_partition(topic, each.partition_index),
-                error=our_error(each.error_code),
-                timestamp_ms=each.timestamp,
-                offset=each.offset,
-                epoch=getattr(each, "leader_epoch", _NOT_SAID),
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        )
-    )
-
-
-def _write_list_offsets_response(message: ListOffsetsResponse, kio: SimpleNamespace) -> Any:
-    return kio.ListOffsetsResponse(
-        throttle_time=NO_THROTTLE,
-        topics=tuple(
-            kio.ListOffsetsTopicResponse(
-                name=at.name,
-                partitions=tuple(
-                    kio.ListOffsetsPartitionResponse(
-                        partition_index=each.partition.index,
-                        error_code=each.error,
-                        timestamp=each.timestamp_ms,
-                        offset=each.offset,
-                        leader_epoch=each.epoch,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
+    partitions: Annotated[tuple[ListedOffset, ...], _IN_TOPICS]
 
 
 LIST_OFFSETS = Api(
-    key=2,
-    name="ListOffsets",
-    package="list_offsets",
-    min_version=1,
-    max_version=_NEWEST,
-    request=ListOffsetsRequest,
-    read_request=_read_list_offsets_request,
-    write_request=_write_list_offsets_request,
-    read_response=_read_list_offsets_response,
-    write_response=_write_list_offsets_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    2, "ListOffsets", 1, _NEWEST, ListOffsetsRequest, ListOffsetsResponse, size=NAMES
 )
 
 
@@ -160,118 +75,38 @@ LIST_OFFSETS = Api(
 class SoughtEpoch:
     """The end of `sought`; `epoch` is the leader's as the client knows it."""
 
-    partition: TopicPartition
-    epoch: int = _NOT_SAID
-    sought: int
+    partition: Partition
+    epoch: Annotated[int, "current_leader_epoch"] = _NOT_SAID
+    sought: Annotated[int, "leader_epoch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochRequest:
-    replica: NodeId = NodeId(-1)
-    partitions: tuple[SoughtEpoch, ...]
+    replica: Annotated[NodeId, "replica_id"] = NodeId(-1)
+    partitions: Annotated[tuple[SoughtEpoch, ...], _IN_TOPICS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEnd:
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
-    epoch: int = _NOT_SAID
-    end: int = _NOT_SAID
+    partition: Partition
+    error: Error = ErrorCode.NONE
+    epoch: Annotated[int, "leader_epoch"] = _NOT_SAID
+    end: Annotated[int, "end_offset"] = _NOT_SAID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochResponse:
-    partitions: tuple[EpochEnd, ...]
-
-
-def _read_offset_for_leader_epoch_request(entity: Any) -> OffsetForLeaderEpochRequest:
-    return OffsetForLeaderEpochRequest(
-        replica=NodeId(getattr(entity, "replica_id", _NOT_SAID)),
-        partitions=tuple(
-            SoughtEpoch(
-                partition=read_partition(topic, each.partition),
-                epoch=each.current_leader_epoch,
-                sought=each.leader_epoch,
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        ),
-    )
-
-
-def _write_offset_for_leader_epoch_request(
-    message: OffsetForLeaderEpochRequest, kio: SimpleNamespace
-) -> Any:
-    return kio.OffsetForLeaderEpochRequest(
-        replica_id=message.replica,
-        topics=tuple(
-            kio.OffsetForLeaderTopic(
-                topic=at.name,
-                partitions=tuple(
-                    kio.OffsetForLeaderPartition(
-                        partition=each.partition.index,
-                        current_leader_epoch=each.epoch,
-                        leader_epoch=each.sought,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
-
-
-def _read_offset_for_leader_epoch_response(entity: Any) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        partitions=tuple(
-            EpochEnd(
-                partition=read_partition(topic, each.partition),
-                error=our_error(each.error_code),
-                epoch=each.leader_epoch,
-                end=each.end_offset,
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        )
-    )
-
-
-def _write_offset_for_leader_epoch_response(
-    message: OffsetForLeaderEpochResponse, kio: SimpleNamespace
-) -> Any:
-    return kio.OffsetForLeaderEpochResponse(
-        throttle_time=NO_THROTTLE,
-        topics=tuple(
-            kio.OffsetForLeaderTopicResult(
-                topic=at.name,
-                partitions=tuple(
-                    kio.EpochEndOffset(
-                        error_code=each.error,
-                        partition=each.partition.index,
-                        leader_epoch=each.epoch,
-                        end_offset=each.end,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
+    partitions: Annotated[tuple[EpochEnd, ...], _IN_TOPICS]
 
 
 OFFSET_FOR_LEADER_EPOCH = Api(
-    key=23,
-    name="OffsetForLeaderEpoch",
-    package="offset_for_leader_epoch",
-    min_version=2,
-    max_version=4,
-    request=OffsetForLeaderEpochRequest,
-    read_request=_read_offset_for_leader_epoch_request,
-    write_request=_write_offset_for_leader_epoch_request,
-    read_response=_read_offset_for_leader_epoch_response,
-    write_response=_write_offset_for_leader_epoch_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    23,
+    "OffsetForLeaderEpoch",
+    2,
+    4,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    size=NAMES,
 )
 
 
@@ -285,106 +120,30 @@ TO_HIGH_WATERMARK = -1  # in the place of an offset
 class RecordsToDelete:
     """All below `offset`."""
 
-    partition: TopicPartition
+    partition: Partition
     offset: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteRecordsRequest:
-    timeout_ms: int
-    partitions: tuple[RecordsToDelete, ...]
+    timeout_ms: Annotated[int, "timeout"]
+    partitions: Annotated[tuple[RecordsToDelete, ...], _IN_TOPICS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedRecords:
     """No replica has anything below `low_watermark`."""
 
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
+    partition: Partition
+    error: Error = ErrorCode.NONE
     low_watermark: int = _NOT_SAID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteRecordsResponse:
-    partitions: tuple[DeletedRecords, ...]
-
-
-def _read_delete_records_request(entity: Any) -> DeleteRecordsRequest:
-    return DeleteRecordsRequest(
-        timeout_ms=entity.timeout // timedelta(milliseconds=1),
-        partitions=tuple(
-            RecordsToDelete(
-                partition=read_partition(topic, each.partition_index), offset=each.offset
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        ),
-    )
-
-
-def _write_delete_records_request(message: DeleteRecordsRequest, kio: SimpleNamespace) -> Any:
-    return kio.DeleteRecordsRequest(
-        timeout=timedelta(milliseconds=message.timeout_ms),
-        topics=tuple(
-            kio.DeleteRecordsTopic(
-                name=at.name,
-                partitions=tuple(
-                    kio.DeleteRecordsPartition(
-                        partition_index=each.partition.index, offset=each.offset
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
-
-
-def _read_delete_records_response(entity: Any) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        partitions=tuple(
-            DeletedRecords(
-                partition=read_partition(topic, each.partition_index),
-                error=our_error(each.error_code),
-                low_watermark=each.low_watermark,
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        )
-    )
-
-
-def _write_delete_records_response(message: DeleteRecordsResponse, kio: SimpleNamespace) -> Any:
-    return kio.DeleteRecordsResponse(
-        throttle_time=NO_THROTTLE,
-        topics=tuple(
-            kio.DeleteRecordsTopicResult(
-                name=at.name,
-                partitions=tuple(
-                    kio.DeleteRecordsPartitionResult(
-                        partition_index=each.partition.index,
-                        low_watermark=each.low_watermark,
-                        error_code=each.error,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
+    partitions: Annotated[tuple[DeletedRecords, ...], _IN_TOPICS]
 
 
 DELETE_RECORDS = Api(
-    key=21,
-    name="DeleteRecords",
-    package="delete_records",
-    min_version=0,
-    max_version=2,
-    request=DeleteRecordsRequest,
-    read_request=_read_delete_records_request,
-    write_request=_write_delete_records_request,
-    read_response=_read_delete_records_response,
-    write_response=_write_delete_records_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    21, "DeleteRecords", 0, 2, DeleteRecordsRequest, DeleteRecordsResponse, size=NAMES
 )

@@ -6,10 +6,9 @@ and sessions with 7 (KIP-227): a request in a session names only what changed si
 """
 
 from dataclasses import field, replace
-from datetime import timedelta
 from struct import Struct
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 from node.codec.varint import write_unsigned
 from node.effects import Slice, read_all
@@ -19,33 +18,30 @@ from node.ids import (
     NO_EPOCH,
     NO_NODE,
     NO_OFFSET,
-    Epoch,
     LogPosition,
     NodeId,
-    Offset,
 )
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.wire.api import Api
+from node.wire.api import NAMES, Api
+from node.wire.declared import Error, Kio, Own, since
 from node.wire.entities import (
-    NO_THROTTLE,
+    Partition,
     TopicPartition,
     by_topic,
-    our_error,
+    in_topics,
+    of_topics,
     pack_topic,
-    read_partition,
+    position,
 )
 
 _NEWEST = 18
 _FIRST_WITH_LEADER = 16  # KIP-951
 _FIRST_FLEXIBLE = 12  # KIP-482
 _FIRST_WITH_IDS = 13  # topic ids in place of names
-_FIRST_FROM_FOLLOWERS = 11  # KIP-392
 CONSUMER = NodeId(-1)  # in place of a replica
 NO_SESSION = 0
 FIRST_SESSION_EPOCH = 0  # asks for all, and for a session
 NO_SESSION_EPOCH = -1  # asks for all, without a session
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +50,12 @@ class FetchedPartition:
     `log_start` the log start of a follower that asks (KIP-107). -1: not given.
     """
 
-    partition: TopicPartition
-    offset: int
-    epoch: int = NO_EPOCH
-    last_epoch: int = NO_EPOCH
-    log_start: int = NO_OFFSET
-    max_bytes: int
+    partition: Partition
+    offset: Annotated[int, "fetch_offset"]
+    epoch: Annotated[int, "current_leader_epoch"] = NO_EPOCH
+    last_epoch: Annotated[int, "last_fetched_epoch"] = NO_EPOCH
+    log_start: Annotated[int, "log_start_offset"] = NO_OFFSET
+    max_bytes: Annotated[int, "partition_max_bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +65,19 @@ class PartitionsFetchRequest:
     consumer knows that it may ask a follower, too.
     """
 
-    replica: NodeId = CONSUMER
-    broker_epoch: int = NO_BROKER_EPOCH
-    max_wait_ms: int
+    replica: Annotated[NodeId, Kio("replica_state.replica_id", "replica_id")] = CONSUMER
+    broker_epoch: Annotated[int, "replica_state.replica_epoch"] = NO_BROKER_EPOCH
+    max_wait_ms: Annotated[int, "max_wait"]
     min_bytes: int
     max_bytes: int
-    partitions: tuple[FetchedPartition, ...]
-    session: int = NO_SESSION
+    partitions: Annotated[tuple[FetchedPartition, ...], in_topics("topics", "partitions")]
+    session: Annotated[int, "session_id"] = NO_SESSION
     session_epoch: int = NO_SESSION_EPOCH
-    forgotten: tuple[TopicPartition, ...] = ()
-    by_id: bool = field(default=True, compare=False)
-    may_be_from_follower: bool = True
+    forgotten: Annotated[
+        tuple[TopicPartition, ...], of_topics("forgotten_topics_data", "partitions")
+    ] = ()
+    by_id: Annotated[bool, since(_FIRST_WITH_IDS)] = field(default=True, compare=False)
+    may_be_from_follower: Annotated[bool, since(11)] = True
 
     @property
     def is_whole(self) -> bool:
@@ -87,28 +85,56 @@ class PartitionsFetchRequest:
         return self.session_epoch in (FIRST_SESSION_EPOCH, NO_SESSION_EPOCH)
 
 
+def _read_leader(*structs: Any) -> NodeId:
+    leader = getattr(structs[-1], "current_leader", None)
+    return NO_NODE if leader is None else NodeId(leader.leader_id)
+
+
+def _read_leader_epoch(*structs: Any) -> int:
+    leader = getattr(structs[-1], "current_leader", None)
+    return NO_EPOCH if leader is None else int(leader.leader_epoch)
+
+
+def _write_leader(found: "FetchedRecords", version: int) -> dict[str, Any]:
+    if found.leader_epoch == NO_EPOCH or version < _FIRST_WITH_LEADER:
+        return {}
+    at = SimpleNamespace(leader_id=found.leader, leader_epoch=found.leader_epoch)
+    return {"current_leader": at}
+
+
+def _read_records(*structs: Any) -> bytes:
+    return structs[-1].records or b""
+
+
+def _write_records(found: "FetchedRecords", _version: int) -> dict[str, Any]:
+    return {
+        "records": found.records if found.sliced is None else found.sliced,
+        "last_stable_offset": found.high_watermark,  # without transactions
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedRecords:
     """At most one of `diverging` and `records` says how to go on."""
 
-    partition: TopicPartition
-    error: ErrorCode = ErrorCode.NONE
+    partition: Partition
+    error: Error = ErrorCode.NONE
     high_watermark: int = -1
-    log_start: int = NO_OFFSET
-    diverging: LogPosition | None = None
-    leader: NodeId = NO_NODE
-    leader_epoch: int = NO_EPOCH
-    records: bytes = b""
-    sliced: Slice | None = None  # in place of records: where they are in files
+    log_start: Annotated[int, "log_start_offset"] = NO_OFFSET
+    diverging: Annotated[LogPosition | None, position("diverging_epoch")] = None
+    leader: Annotated[NodeId, Own(_read_leader, _write_leader)] = NO_NODE
+    leader_epoch: Annotated[int, Own(_read_leader_epoch)] = NO_EPOCH
+    records: Annotated[bytes, Own(_read_records, _write_records)] = b""
+    sliced: Annotated[Slice | None, Own()] = None  # in place of records: where they are in files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchResponse:
     """`session`: the one that was continued or opened."""
 
-    error: ErrorCode = ErrorCode.NONE
-    session: int = NO_SESSION
-    partitions: tuple[FetchedRecords, ...] = ()
+    error: Error = ErrorCode.NONE
+    session: Annotated[int, "session_id"] = NO_SESSION
+    partitions: Annotated[tuple[FetchedRecords, ...], in_topics("responses", "partitions")] = ()
 
     @property
     def is_sliced(self) -> bool:
@@ -125,81 +151,6 @@ def _with_records(told: FetchedRecords) -> FetchedRecords:
     if told.sliced is None:
         return told
     return replace(told, records=read_all(told.sliced), sliced=None)
-
-
-def _read_request(entity: Any) -> PartitionsFetchRequest:
-    state = getattr(entity, "replica_state", entity)
-    return PartitionsFetchRequest(
-        replica=NodeId(state.replica_id),
-        broker_epoch=getattr(state, "replica_epoch", NO_BROKER_EPOCH),
-        max_wait_ms=entity.max_wait // _MILLISECOND,
-        min_bytes=entity.min_bytes,
-        max_bytes=entity.max_bytes,
-        partitions=tuple(
-            FetchedPartition(
-                partition=read_partition(topic, each.partition),
-                offset=each.fetch_offset,
-                epoch=getattr(each, "current_leader_epoch", NO_EPOCH),
-                last_epoch=getattr(each, "last_fetched_epoch", NO_EPOCH),
-                log_start=getattr(each, "log_start_offset", NO_OFFSET),
-                max_bytes=each.partition_max_bytes,
-            )
-            for topic in entity.topics
-            for each in topic.partitions
-        ),
-        session=getattr(entity, "session_id", NO_SESSION),
-        session_epoch=getattr(entity, "session_epoch", NO_SESSION_EPOCH),
-        forgotten=tuple(
-            read_partition(topic, index)
-            for topic in getattr(entity, "forgotten_topics_data", ())
-            for index in topic.partitions
-        ),
-        by_id=entity.__version__ >= _FIRST_WITH_IDS,
-        may_be_from_follower=entity.__version__ >= _FIRST_FROM_FOLLOWERS,
-    )
-
-
-def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any:
-    state = {}
-    if kio.version >= 15:
-        state["replica_state"] = kio.ReplicaState(
-            replica_id=message.replica, replica_epoch=message.broker_epoch
-        )
-    return kio.FetchRequest(
-        replica_id=message.replica,
-        max_wait=timedelta(milliseconds=message.max_wait_ms),
-        min_bytes=message.min_bytes,
-        max_bytes=message.max_bytes,
-        session_id=message.session,
-        session_epoch=message.session_epoch,
-        topics=tuple(
-            kio.FetchTopic(
-                topic=at.name,
-                topic_id=at.id,
-                partitions=tuple(
-                    kio.FetchPartition(
-                        partition=each.partition.index,
-                        current_leader_epoch=each.epoch,
-                        fetch_offset=each.offset,
-                        last_fetched_epoch=each.last_epoch,
-                        log_start_offset=each.log_start,
-                        partition_max_bytes=each.max_bytes,
-                    )
-                    for each in partitions
-                ),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-        forgotten_topics_data=tuple(
-            kio.ForgottenTopic(
-                topic=at.name,
-                topic_id=at.id,
-                partitions=tuple(each.index for each in partitions),
-            )
-            for at, partitions in by_topic(message.forgotten, lambda each: each)
-        ),
-        **state,
-    )
 
 
 def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None:
@@ -238,74 +189,6 @@ _TOLD = Struct(">ihi")
 _TOLD_PARTITION = Struct(">ihqqqBi")
 
 
-def _read_response(entity: Any) -> PartitionsFetchResponse:
-    return PartitionsFetchResponse(
-        error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),
-        session=getattr(entity, "session_id", NO_SESSION),
-        partitions=tuple(
-            _read_records(topic, each) for topic in entity.responses for each in topic.partitions
-        ),
-    )
-
-
-def _read_records(topic: Any, partition: Any) -> FetchedRecords:
-    diverging = getattr(partition, "diverging_epoch", None)
-    leader = getattr(partition, "current_leader", None)
-    return FetchedRecords(
-        partition=read_partition(topic, partition.partition_index),
-        error=our_error(partition.error_code),
-        high_watermark=partition.high_watermark,
-        log_start=getattr(partition, "log_start_offset", NO_OFFSET),
-        diverging=(
-            LogPosition(Epoch(diverging.epoch), Offset(diverging.end_offset))
-            if diverging is not None and diverging.epoch >= 0
-            else None
-        ),
-        leader=NO_NODE if leader is None else NodeId(leader.leader_id),
-        leader_epoch=NO_EPOCH if leader is None else leader.leader_epoch,
-        records=partition.records or b"",
-    )
-
-
-def _write_response(message: PartitionsFetchResponse, kio: SimpleNamespace) -> Any:
-    return kio.FetchResponse(
-        throttle_time=NO_THROTTLE,
-        error_code=message.error,
-        session_id=message.session,
-        responses=tuple(
-            kio.FetchableTopicResponse(
-                topic=at.name,
-                topic_id=at.id,
-                partitions=tuple(_write_records(each, kio) for each in partitions),
-            )
-            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
-        ),
-    )
-
-
-def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
-    optional: dict[str, Any] = {}
-    if found.diverging is not None and kio.version >= 12:
-        optional["diverging_epoch"] = kio.EpochEndOffset(
-            epoch=found.diverging.epoch, end_offset=found.diverging.offset
-        )
-    if found.leader_epoch != NO_EPOCH and kio.version >= _FIRST_WITH_LEADER:
-        optional["current_leader"] = kio.LeaderIdAndEpoch(
-            leader_id=found.leader, leader_epoch=found.leader_epoch
-        )
-    return kio.PartitionData(
-        partition_index=found.partition.index,
-        error_code=found.error,
-        high_watermark=found.high_watermark,
-        last_stable_offset=found.high_watermark,  # without transactions
-        log_start_offset=found.log_start,
-        aborted_transactions=None,
-        preferred_read_replica=NO_NODE,
-        records=found.records if found.sliced is None else found.sliced,
-        **optional,
-    )
-
-
 def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | None:
     """Packs any number of partitions, with nothing but records and their offsets."""
     if version < _FIRST_FLEXIBLE:
@@ -333,18 +216,13 @@ def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | No
 
 
 PARTITIONS_FETCH = Api(
-    key=1,
-    name="Fetch",
-    package="fetch",
-    min_version=4,
-    max_version=18,
-    request=PartitionsFetchRequest,
-    read_request=_read_request,
-    write_request=_write_request,
+    1,
+    "Fetch",
+    4,
+    18,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
     pack_request=_pack_request,
-    read_response=_read_response,
-    write_response=_write_response,
     pack_response=_pack_response,
-    most=MAX_NAMED_ELEMENTS,
-    most_told=MAX_PARTITION_ELEMENTS,
+    size=NAMES,
 )

@@ -14,7 +14,6 @@ from node.ids import LogId
 from node.server.listener import RESERVED_DESCRIPTORS
 from node.server.real_disk import RealDisk
 from node.storage.log_directories import PartitionLogs
-from node.wire.api import SIDES
 from node.wire.apis import APIS
 from tests.support.quorum_processes import (
     ROOT,
@@ -78,7 +77,7 @@ CODECS = {
     f"kio.schema.{api.package}.v{version}.{side}"
     for api in APIS
     for version in range(api.min_version, api.max_version + 1)
-    for side in SIDES
+    for side in ("request", "response")
 }
 
 

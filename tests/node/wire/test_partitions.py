@@ -1,6 +1,7 @@
 """Requests for something else than `__cluster_metadata`-0 are decoded, and marked."""
 
 from datetime import timedelta
+from importlib import import_module
 from io import BytesIO
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,6 @@ from kio.serial import entity_writer
 
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID
 from node.wire import decode_request
-from node.wire.api import kio_module
 from node.wire.apis import BY_KEY
 from node.wire.fetch import FetchRequest
 from node.wire.raft_voters import DescribeQuorumRequest
@@ -50,7 +50,7 @@ TOPICS = [
 @pytest.mark.parametrize("key", [52, 53, 54, 55])
 @pytest.mark.parametrize(("topics", "expected"), TOPICS)
 def test_named_topics(key: int, topics: Any, expected: bool) -> None:
-    kio = kio_module(BY_KEY[key].package, 0, "request")
+    kio = import_module(f"kio.schema.{BY_KEY[key].package}.v0.request")
     data = tuple(
         kio.TopicData(
             topic_name=name,
@@ -72,7 +72,7 @@ def test_named_topics(key: int, topics: Any, expected: bool) -> None:
 @pytest.mark.parametrize("version", range(12, 19))
 @pytest.mark.parametrize(("topics", "expected"), TOPICS)
 def test_fetched_topics(version: int, topics: Any, expected: bool) -> None:
-    kio = kio_module("fetch", version, "request")
+    kio = import_module(f"kio.schema.fetch.v{version}.request")
     data = tuple(
         kio.FetchTopic(
             **_topic_name(name, version),
