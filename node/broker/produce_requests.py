@@ -14,12 +14,15 @@ from node.ids import MS, NO_EPOCH, ConnectionId, Epoch, LogId, Now, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, Parking, ResponseTo, Waiting
 from node.records.batch import (
+    HEADER_SIZE,
+    MAGIC,
     NO_TIME,
     BatchHeader,
     DamagedBatch,
-    MiscountedBatch,
     at_append_time,
     check_batch,
+    check_crc,
+    unpack_header,
 )
 from node.records.record_checks import MistakenRecords, check_contents
 from node.storage.disk import CorruptLog
@@ -35,6 +38,7 @@ ALL, LEADER, NONE = -1, 1, 0  # acks
 _BASE_OFFSET, _LEADER_EPOCH = Struct(">q"), Struct(">i")
 _AFTER_LENGTH, _AFTER_EPOCH = 12, 16
 _TRANSACTIONAL = 0x10
+_FORMER_MAGICS = (0, 1)  # which Produce took before version 3
 # Bytes of a request that are appended in one step, the last batch whole: to check, copy and write a
 # partition's records takes some 2 ms a MiB, and 0.1 ms however few there are.
 _STEP_BYTES = 4 * 1024 * 1024
@@ -169,22 +173,9 @@ class ProduceRequests:
         is_known = error is ErrorCode.NOT_ENOUGH_REPLICAS and self._is_in_log(held, produced)
         if error is not ErrorCode.NONE and not is_known:
             return _refused(at, _by(held, error))
-        try:
-            header = self._check(produced.records)
-            if header is not None and header.size <= held.settings.batch_bytes:
-                check_contents(header, produced.records)
-        except DamagedBatch as damage:
-            # A missing whole batch, or a header that contradicts its records, is the producer's
-            # mistake and no damage in transit.
-            is_writers = damage.torn or isinstance(damage, (MiscountedBatch, MistakenRecords))
-            error = ErrorCode.INVALID_RECORD if is_writers else ErrorCode.CORRUPT_MESSAGE
-            return _refused(at, _by(held, error))
-        if header is None:
-            return _refused(at, _by(held, ErrorCode.INVALID_RECORD))
-        if header.size > held.settings.batch_bytes:
-            return _refused(at, _by(held, ErrorCode.MESSAGE_TOO_LARGE))
-        if _is_out_of_time(header, held.settings, now.wall_ns // MS):
-            return _refused(at, _by(held, ErrorCode.INVALID_TIMESTAMP))
+        header = _checked(produced.records, held.settings, now.wall_ns // MS)
+        if isinstance(header, ErrorCode):
+            return _refused(at, _by(held, header))
         return self._append_once(held, at, header, produced.records, now)
 
     def _is_in_log(self, held: HostedPartition, produced: ProducedPartition) -> bool:
@@ -197,15 +188,6 @@ class ProduceRequests:
             return self._replicas.producers(held).duplicate(header) is not None
         except (DamagedBatch, CorruptLog):
             return False  # it is refused for its own error
-
-    def _check(self, records: bytes) -> BatchHeader | None:
-        """One whole, sound batch of records; None if there is none. Raises DamagedBatch."""
-        header = check_batch(records)
-        is_one = header.size == len(records)
-        is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
-        is_full = header.record_count == header.last_offset_delta + 1
-        is_numbered = header.producer_id < 0 or header.base_sequence >= 0
-        return header if is_one and is_plain and is_full and is_numbered else None
 
     def _append_once(
         self,
@@ -245,6 +227,43 @@ class ProduceRequests:
             partition=at, base_offset=base, log_start=replica.start, append_ms=append_ms
         )
         return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
+
+
+def _checked(records: bytes, settings: TopicSettings, wall_ms: int) -> BatchHeader | ErrorCode:
+    """The header of a client's only batch, or why it is not appended.
+
+    The order is Kafka's (`ProduceRequest.validateRecords`, `UnifiedLog.append`, `LogValidator`):
+    no CRC is computed of what is too large anyway; and of a batch that was damaged on its way the
+    producer hears that it was, and sends it again, whatever else its bytes say.
+    """
+    if len(records) < HEADER_SIZE:
+        return ErrorCode.INVALID_RECORD
+    header = unpack_header(records)
+    if header.magic not in (*_FORMER_MAGICS, MAGIC) or header.size < HEADER_SIZE:
+        return ErrorCode.CORRUPT_MESSAGE
+    is_only = header.size == len(records)  # neither torn, nor followed by another
+    if header.magic != MAGIC or not is_only or header.base_offset != 0:
+        return ErrorCode.INVALID_RECORD
+    if header.size > settings.batch_bytes:
+        return ErrorCode.MESSAGE_TOO_LARGE
+    try:
+        check_crc(header, records)
+    except DamagedBatch:
+        return ErrorCode.CORRUPT_MESSAGE
+    is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
+    is_full = 0 < header.record_count == header.last_offset_delta + 1
+    is_numbered = header.producer_id < 0 or header.base_sequence >= 0
+    if not (is_plain and is_full and is_numbered):
+        return ErrorCode.INVALID_RECORD
+    try:
+        check_contents(header, records)
+    except MistakenRecords:
+        return ErrorCode.INVALID_RECORD
+    if _is_out_of_time(header, settings, wall_ms):
+        return ErrorCode.INVALID_TIMESTAMP
+    if header.size > settings.segments.size:
+        return ErrorCode.RECORD_LIST_TOO_LARGE
+    return header
 
 
 def _is_out_of_time(header: BatchHeader, settings: TopicSettings, wall_ms: int) -> bool:

@@ -69,10 +69,6 @@ class DamagedBatch(ValueError):
         self.torn = torn
 
 
-class MiscountedBatch(DamagedBatch):
-    """Its record count differs from its offsets."""
-
-
 class BatchHeader(NamedTuple):
     """The fixed part of a batch, field for field.
 
@@ -211,16 +207,24 @@ def encode_batch(
     return _PREFIX.pack(base_offset, length, leader_epoch, MAGIC, crc32c.crc32c(body)) + body
 
 
-def read_header(data: bytes, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`; checks neither the CRC nor that the rest is present.
+def unpack_header(data: bytes, position: int = 0) -> BatchHeader:
+    """The fields of the header at `position`, whatever they say.
 
-    Raises DamagedBatch if there is no valid header.
+    Raises DamagedBatch if there are not so many bytes.
     """
     if len(data) - position < HEADER_SIZE:
         left = len(data) - position
         raise DamagedBatch(position, f"{left} bytes left, a header has {HEADER_SIZE}", torn=True)
     # Same as `_make`, without a Python call: a node reads every batch several times.
-    header = tuple.__new__(BatchHeader, HEADER.unpack_from(data, position))
+    return tuple.__new__(BatchHeader, HEADER.unpack_from(data, position))
+
+
+def read_header(data: bytes, position: int = 0) -> BatchHeader:
+    """The header of the batch at `position`; checks neither the CRC nor that the rest is present.
+
+    Raises DamagedBatch if there is no valid header.
+    """
+    header = unpack_header(data, position)
     base, length, _, magic, _, _, last_delta, _, _, _, _, _, count = header
     if magic != MAGIC:
         raise DamagedBatch(position, f"magic is {magic}, not {MAGIC}")
@@ -229,7 +233,7 @@ def read_header(data: bytes, position: int = 0) -> BatchHeader:
     if base < 0 or last_delta < 0:
         raise DamagedBatch(position, "negative offsets")
     if not 0 <= count <= last_delta + 1:
-        raise MiscountedBatch(position, f"{count} records in {last_delta + 1} offsets")
+        raise DamagedBatch(position, f"{count} records in {last_delta + 1} offsets")
     return header
 
 
@@ -243,10 +247,16 @@ def check_batch(data: bytes, position: int = 0) -> BatchHeader:
     if end > len(data):
         missing = end - len(data)
         raise DamagedBatch(position, f"{missing} of its {header.size} bytes are missing", torn=True)
-    found = crc32c.crc32c(memoryview(data)[position + _CRC_END : end])
+    check_crc(header, data, position)
+    return header
+
+
+def check_crc(header: BatchHeader, data: bytes, position: int = 0) -> None:
+    """Raises DamagedBatch if it does not match a whole batch."""
+    covered = memoryview(data)[position + _CRC_END : position + header.size]
+    found = crc32c.crc32c(covered)
     if found != header.crc:
         raise DamagedBatch(position, f"CRC-32C is {found:08x}, the header says {header.crc:08x}")
-    return header
 
 
 def at_append_time(header: BatchHeader, data: bytes, time_ms: int) -> tuple[BatchHeader, bytes]:

@@ -6,10 +6,12 @@ import crc32c
 
 from node.codec.varint import encode_signed
 from node.ids import Epoch, LogPosition, Offset
-from node.records.batch import encode_batch
+from node.records.batch import HEADER, BatchHeader, encode_batch
 from node.records.control import KRaftVersion
 from node.records.metadata import ConfigRecord, encode_metadata
 from node.records.snapshot import SnapshotEncoder
+
+CRC_END = 21  # the CRC covers what follows
 
 
 def batch(
@@ -51,6 +53,13 @@ def timed_batch(
     covered = struct.pack(">hiqqqhii", *numbers) + body
     head = struct.pack(">qiibI", 0, 9 + len(covered), -1, 2, crc32c.crc32c(covered))
     return head + covered
+
+
+def with_header(batch: bytes, **fields: int) -> bytes:
+    """The same batch with other fields in its header, and a CRC that matches."""
+    header = BatchHeader._make(HEADER.unpack_from(batch))._replace(**fields)  # type: ignore[arg-type]
+    covered = (HEADER.pack(*header) + batch[HEADER.size :])[CRC_END:]
+    return HEADER.pack(*header._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
 
 
 def _timed_record(delta: int, after_ms: int) -> bytes:

@@ -3,13 +3,11 @@
 import struct
 from collections.abc import Iterator
 
-import crc32c
 import pytest
 
 from node.effects import CloseConnection, NoResponse, SendResponse
 from node.errors import ErrorCode
 from node.ids import ConnectionId, NodeId
-from node.records.batch import HEADER, BatchHeader
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
@@ -37,7 +35,7 @@ from node.wire.produce import (
     ProduceResponse,
 )
 from node.wire.topic_metadata import MetadataRequest, MetadataResponse, SoughtTopic
-from tests.support.batches import timed_batch
+from tests.support.batches import timed_batch, with_header
 from tests.support.stepped_broker import (
     FIRST_TOPIC,
     ME,
@@ -49,7 +47,6 @@ from tests.support.stepped_broker import (
 )
 
 OTHER = NodeId(5)
-CRC_END = 21  # what follows is covered
 MINE, ELSEWHERE, NOWHERE = (TopicPartition(name="t", id=FIRST_TOPIC, index=at) for at in range(3))
 
 
@@ -153,15 +150,8 @@ def fetch_in_session(epoch: int) -> PartitionsFetchResponse:
 
 
 def test_a_batch_of_a_producer_has_a_sequence() -> None:
-    records = changed(timed_batch(10), producer_id=7, producer_epoch=0)
+    records = with_header(timed_batch(10), producer_id=7, producer_epoch=0)
     assert produced(records) is ErrorCode.INVALID_RECORD
-
-
-def changed(batch: bytes, **fields: int) -> bytes:
-    """Another header, and a sound CRC."""
-    header = BatchHeader._make(HEADER.unpack_from(batch))._replace(**fields)  # type: ignore[arg-type]
-    covered = (HEADER.pack(*header) + batch[HEADER.size :])[CRC_END:]
-    return HEADER.pack(*header._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
 
 
 @pytest.mark.parametrize("size", [0, 10, 61, -1])
@@ -173,7 +163,7 @@ def test_without_a_whole_batch_a_record_is_invalid_and_not_corrupt(size: int) ->
 
 @pytest.mark.parametrize("count", [0, 2, -1])
 def test_a_wrong_count_of_records_is_no_damage(count: int) -> None:
-    assert produced(changed(timed_batch(10), record_count=count)) is ErrorCode.INVALID_RECORD
+    assert produced(with_header(timed_batch(10), record_count=count)) is ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.parametrize(
