@@ -76,6 +76,8 @@ class BrokerRole:
     retention_bytes: int = -1  # log.retention.bytes
     retention_check_ms: int = 300_000  # log.retention.check.interval.ms
     retention_delay_ms: int = 30_000  # log.initial.task.delay.ms
+    producer_silent_ms: int = 86_400_000  # producer.id.expiration.ms
+    producer_check_ms: int = 600_000  # producer.id.expiration.check.interval.ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -295,6 +295,16 @@ class SaveRecoveryPoints(OnReplicas):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetProducers(OnReplicas):
+    """Of these logs, idempotent producers whose last write is `silent_ms` or more before `wall_ms`;
+    snapshots of producers have them no more from then on."""
+
+    logs: tuple[LogId, ...]
+    wall_ms: int
+    silent_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Make all appended bytes durable, then feed `LogFlushed`."""
 
@@ -383,6 +393,7 @@ ReplicaLogChange = (
     | SaveCleanShutdown
     | SaveHighWatermarks
     | SaveRecoveryPoints
+    | ForgetProducers
 )
 LogChange = (
     AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | DeleteBeforeSnapshot | ReplaceLog

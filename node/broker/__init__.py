@@ -8,7 +8,7 @@
     replica_logs.py        the replicas' logs: directories, topic configs, work per step
     replica.py             one replica: log end, leader epochs, followers, high watermark
     isr.py                 the ISR as its leader sees it: committed, proposed, and its followers
-    producers.py           the state of idempotent producers, replayed from the log
+    producers.py           idempotent producers, as a leader goes by them, and when they expire
     isr_changes.py         ISR proposals on their way to the controller (AlterPartition)
     fetchers.py            following other leaders: one Fetch at a time from each broker
     produce_requests.py    Produce: what a leader appends, and when it answers

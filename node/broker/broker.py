@@ -25,6 +25,7 @@ from node.broker.lifecycle import DirectoryReports, Lifecycle, LifeTraces, Shutd
 from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
+from node.broker.producers import ProducerExpiry
 from node.broker.replica_logs import ReplicaLogs
 from node.broker.replica_manager import ReplicaManager
 from node.broker.retention import Deletions, Retention
@@ -136,6 +137,7 @@ class Broker:
         self._fetched = FetchRequests(self.replicas, self._changes, parking, sessions)
         self._deletions = Deletions(self.replicas, parking)
         self._retention = Retention(self.replicas, role)
+        self._expiry = ProducerExpiry(logs, role, outbox)
         self.groups = GroupCoordinator(
             config.groups,
             role.message_bytes,
@@ -279,6 +281,7 @@ class Broker:
         self._reports.poll(mono_ns)
         if not self._shutdown.is_let_go:
             self._retention.poll(self.follower.image, now)
+            self._expiry.poll(now)
 
     def _live_brokers(self, applied: Offset) -> Mapping[NodeId, Endpoint]:
         if self._live_at != applied:
@@ -334,6 +337,7 @@ class Broker:
             self._changes.deadline_ns(),
             self._reports.deadline_ns(),
             self._retention.deadline_ns(),
+            self._expiry.deadline_ns(),
             self._checkpoints.deadline_ns(),
             self._link.deadline_ns(),
             self._producer_ids.deadline_ns(),

@@ -138,6 +138,8 @@ ROLE_KEYS = {
     "log.retention.check.interval.ms": "retention_check_ms",
     "log.initial.task.delay.ms": "retention_delay_ms",
     "log.flush.offset.checkpoint.interval.ms": "recovery_points_ms",
+    "producer.id.expiration.ms": "producer_silent_ms",
+    "producer.id.expiration.check.interval.ms": "producer_check_ms",
 }
 # The same for GroupSettings.
 GROUP_KEYS = {

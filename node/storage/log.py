@@ -7,7 +7,7 @@ a snapshot is durable before the records that it replaces are removed, oldest fi
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, Self, assert_never, runtime_checkable
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from node.effects import (
     CreateLog,
     DeleteBeforeSnapshot,
     FinishSnapshot,
+    ForgetProducers,
     LimitSegments,
     LogChange,
     RaiseLogStarts,
@@ -86,6 +87,8 @@ class ChangeableLogs(Protocol):
 
     def save_recovery_points(self) -> None: ...
 
+    def forget_producers(self, logs: Iterable[LogId], wall_ms: int, silent_ms: int) -> None: ...
+
 
 def perform(change: LogChange, log: BatchLog) -> None:
     """Done when it returns."""
@@ -134,6 +137,8 @@ def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
             logs.save_high_watermarks(offsets)
         case SaveRecoveryPoints():
             logs.save_recovery_points()
+        case ForgetProducers(logs=names, wall_ms=wall_ms, silent_ms=silent_ms):
+            logs.forget_producers(names, wall_ms, silent_ms)
         case _:
             assert_never(change)
 

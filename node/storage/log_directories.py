@@ -351,6 +351,11 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
         for logs in self._in.values():
             logs.save_recovery_points()
 
+    def forget_producers(self, logs: Iterable[LogId], wall_ms: int, silent_ms: int) -> None:
+        """Some of the logs may have been removed meanwhile."""
+        for found in filter(None, map(self.find, logs)):
+            found.forget_producers(wall_ms, silent_ms)
+
     def _by_directory(self, offsets: Mapping[LogId, Offset]) -> dict[UUID, dict[LogId, Offset]]:
         own: dict[UUID, dict[LogId, Offset]] = {directory: {} for directory in self._in}
         for log, offset in offsets.items():

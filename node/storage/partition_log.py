@@ -309,6 +309,11 @@ class PartitionLog:
         self.epochs = LeaderEpochs()
         self._save_epochs()
 
+    def forget_producers(self, wall_ms: int, silent_ms: int) -> None:
+        """Forget those that were silent for so long."""
+        if self.states.known is not None:
+            self.states.known.expire(wall_ms, silent_ms)
+
     def flush(self) -> Offset:
         """Make all of it durable, with its indexes. Returns the offset below which everything
         is.

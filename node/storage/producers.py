@@ -2,7 +2,9 @@
 by which a duplicate is recognized, and what may follow is decided.
 
 They are a function of the batches that the log has, or has had: a producer is remembered after its
-batches are deleted (KIP-360), until it was silent for producer.id.expiration.ms.
+batches are deleted (KIP-360), until it was silent for producer.id.expiration.ms. The broker looks
+for such at its start, and then at intervals; a log that is truncated in between may remember from a
+snapshot what it had forgotten, until the next look.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -14,7 +16,7 @@ import crc32c
 
 from node.ids import Offset
 from node.lazy_dataclass import dataclass
-from node.records.batch import BatchHeader
+from node.records.batch import NO_TIME, BatchHeader
 from node.storage.disk import CorruptLog, Disk
 
 NO_PRODUCER = -1
@@ -79,11 +81,17 @@ class KnownProducers:
             del known.batches[:-REMEMBERED]
             self.end = max(self.end, batch.end)
 
-    def forget(self, before_ms: int) -> None:
-        """Forget those that wrote nothing at that time or later."""
-        late = [id_ for id_, each in self._known.items() if each.time_ms < before_ms]
-        for id_ in late:
-            del self._known[id_]
+    def expire(self, wall_ms: int, silent_ms: int) -> None:
+        """Forget those whose last write, by its records, was so long ago (`isProducerExpired`).
+
+        Records may have no time. Kafka forgets their producer at the next check; here it was silent
+        since the first check after its write.
+        """
+        for id_, each in [*self._known.items()]:
+            if each.time_ms == NO_TIME:
+                each.time_ms = wall_ms
+            elif wall_ms - each.time_ms >= silent_ms:
+                del self._known[id_]
 
 
 def followed(known: Producer | None, header: BatchHeader) -> Producer:

@@ -300,10 +300,11 @@ def test_what_nobody_wrote_so_is_no_snapshot(cut: int) -> None:
             decode_producers(wrong)
 
 
-def test_who_has_not_written_for_long_is_forgotten() -> None:
+def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
     known = KnownProducers()
-    for producer, time_ms in ((1, 1000), (2, 2000)):
+    for producer, time_ms in ((1, 1000), (2, 1001), (3, -1)):
         header = read_header(sent(producer, 1, producer, 0, 0))
         known.appended(header._replace(max_timestamp_ms=time_ms))
-    known.forget(2000)
-    assert list(told(known)) == [2]
+    for wall_ms, left in ((1999, [1, 2, 3]), (2000, [2, 3]), (2001, [3]), (2998, [3]), (2999, [])):
+        known.expire(wall_ms, 1000)
+        assert list(told(known)) == left, "the third was silent since the first look"
