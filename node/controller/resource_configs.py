@@ -44,6 +44,7 @@ from node.wire.configs import (
 )
 
 CLIENT_METRICS = 16
+GROUP_RESOURCE = 32  # of which no configuration is in force here, and none can be set
 
 
 _ANYTHING = Definition(default="", type=ConfigType.UNKNOWN, fault=no_fault)
@@ -205,6 +206,9 @@ def check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) 
             )
     elif kind == BROKER:
         _check_broker(image, name)
+    elif kind == GROUP_RESOURCE:
+        if not name:
+            raise RefusedError(ErrorCode.INVALID_REQUEST, "Group id can't be empty")
     else:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"Resource type {kind} cannot be configured here."
@@ -238,7 +242,7 @@ def _definition(kind: int, name: str, key: str) -> Definition | None:
         return definitions_of(name).get(key)
     if kind == BROKER:
         return KEYS_OF_NODES.get(key) or _of_brokers(key)
-    return METRICS_DEFINITIONS.get(key)
+    return METRICS_DEFINITIONS.get(key) if kind == CLIENT_METRICS else None
 
 
 def _of_brokers(key: str) -> Definition:
@@ -281,6 +285,11 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
     definition = _definition(resource.type, resource.name, change.name)
     if definition is None and change.operation == _DELETE:
         definition = _ANYTHING  # an unset key may be deleted, known or not
+    if definition is None and resource.type == GROUP_RESOURCE:
+        raise RefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"{change.name} is not in force here: groups go by what is set for their coordinators",
+        )
     if definition is None:
         kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"
         raise RefusedError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} configuration: {change.name}")
@@ -329,7 +338,7 @@ def _new_value(change: ConfigChange, definition: Definition, current: str | None
 # defaults for all brokers (Kafka's `ConfigHelper`).
 
 
-_KNOWN_TYPES = (TOPIC, BROKER, 8, CLIENT_METRICS, 32)  # `ConfigResource.Type`
+_KNOWN_TYPES = (TOPIC, BROKER, 8, CLIENT_METRICS, GROUP_RESOURCE)  # `ConfigResource.Type`
 
 
 def describe_all(
@@ -396,7 +405,9 @@ def _described(
         return TOPIC_DEFINITIONS, lambda key: config_definitions.of_topic(own, image, key, entries)
     if query.type == CLIENT_METRICS:
         return METRICS_DEFINITIONS, lambda key: _of_metrics(key, entries.get(key))
-    if query.name == "":
+    if query.type == GROUP_RESOURCE:
+        entries = {}  # whatever Apache Kafka's controllers took down for their own brokers
+    if query.name == "" or query.type == GROUP_RESOURCE:
         return entries, lambda key: config_definitions.of_cluster(image, key)
     known = config_definitions.keys_of_node(own, image)
     return known, lambda key: config_definitions.of_node(own, image, key)

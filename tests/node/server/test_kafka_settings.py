@@ -1,10 +1,11 @@
-"""Every setting of Apache Kafka's, of brokers and controllers and of topics: in force here, or
-refused by name, or warned of at the start. None is taken and does nothing, unsaid.
+"""Every setting of Apache Kafka's, of brokers and controllers, of topics and of groups: in force
+here, or refused by name, or warned of at the start. None is taken and does nothing, unsaid.
 
 The names are those of `KafkaConfig.configNames` and `LogConfig.configNames` of 4.3.1, as its jars
 print them (`java -cp libs/* kafka.server.KafkaConfig`, and
 `org.apache.kafka.storage.internals.log.LogConfig`), and of the other releases from 4.0 to 4.4
-(`chaos/cluster/targets/kafka_releases.py`).
+(`chaos/cluster/targets/kafka_releases.py`); those that topics have from 4.4.0 on, or that are
+Kafka's own (`internal.`), stand apart. Those of groups are `GroupConfig.configNames` of both.
 """
 
 from collections.abc import Sequence
@@ -13,19 +14,23 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.targets import kafka_releases
+from node.config import Own
 from node.controller.config_definitions import NOT_IN_FORCE, SAYS_NOTHING, TOPIC_DEFINITIONS
 from node.controller.image import Image
 from node.controller.image.configurations import TOPIC
-from node.controller.resource_configs import alter
+from node.controller.resource_configs import GROUP_RESOURCE, alter, describe
 from node.errors import ErrorCode
+from node.records.metadata import ConfigRecord
 from node.server.properties import KNOWN_KEYS, REFUSED, parse_settings
 from node.server.property_values import COARSE_KEYS, ConfigError
-from node.wire.configs import ConfigChange, ConfigType, ResourceChange
+from node.wire.configs import ConfigChange, ConfigType, ResourceChange, ResourceQuery
 from tests.support.generated_page import hold_page
 
 NAMES = Path(__file__).parents[2] / "data" / "kafka_settings"
 BROKERS = (NAMES / "brokers.txt").read_text().split()
 TOPICS = (NAMES / "topics.txt").read_text().split()
+TOPICS_LATER = (NAMES / "topics-4.4.txt").read_text().split()
+GROUPS = (NAMES / "groups.txt").read_text().split()
 PLAIN = """\
 process.roles=broker,controller
 node.id=1
@@ -115,6 +120,35 @@ def test_a_setting_of_a_topic_is_in_force_or_refused(name: str) -> None:
     assert NOT_IN_FORCE[name] in refused
 
 
+@pytest.mark.parametrize("name", TOPICS_LATER)
+def test_a_setting_that_topics_of_another_release_have_is_refused_by_name(name: str) -> None:
+    assert name not in TOPIC_DEFINITIONS
+    assert alter_topic(name, "1") == f"Unknown topic configuration: {name}"
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_setting_of_a_group_is_refused_by_name(name: str) -> None:
+    change = ConfigChange(name=name, operation=0, value="5000")
+    resource = ResourceChange(type=GROUP_RESOURCE, name="g", changes=(change,))
+    records, result = alter(Image(), resource)
+    assert (records, result.error) == ([], ErrorCode.INVALID_CONFIG)
+    assert result.message is not None
+    assert result.message.startswith(f"{name} is not in force here: ")
+
+
+def test_a_group_has_no_settings() -> None:
+    """Not even those that controllers of Apache Kafka took down, beside which ours may stand."""
+    image, name = Image(), "consumer.session.timeout.ms"
+    image.replay(
+        ConfigRecord(resource_type=GROUP_RESOURCE, resource_name="g", name=name, value="50000")
+    )
+    for keys in (None, (name,)):
+        told = describe(image, ResourceQuery(type=GROUP_RESOURCE, name="g", keys=keys), Own())
+        assert (told.error, told.entries) == (ErrorCode.NONE, ())
+    unnamed = describe(image, ResourceQuery(type=GROUP_RESOURCE, name="", keys=None), Own())
+    assert unnamed.error is ErrorCode.INVALID_REQUEST
+
+
 @pytest.mark.parametrize("value", ["compact", "compact,delete", "delete, compact"])
 def test_compaction_is_refused_by_name(value: str) -> None:
     refused = alter_topic("cleanup.policy", value)
@@ -164,8 +198,12 @@ def test_the_page_says_of_each_which_it_is(pytestconfig: pytest.Config) -> None:
             named(of_topics),
             "## Topics: refused, unless it is the default (INVALID_CONFIG)",
             "\n".join([table, *topics]),
+            "## Topics: unknown here, and so refused (INVALID_CONFIG)",
+            named(TOPICS_LATER),
             "## Topics: of no meaning without what is refused, here as in Kafka; they may be set",
             "\n".join(["| setting | says something beside |\n|---|---|", *beside]),
+            "## Groups: refused (INVALID_CONFIG)",
+            named(GROUPS),
             "## Nodes: in force",
             named(in_force),
             f"In coarser units: {coarse}.",
