@@ -77,6 +77,7 @@ class Life:
     lines: dict[ConnectionId, Line] = field(default_factory=dict)
     out: dict[ChannelId, tuple["Life", ConnectionId]] = field(default_factory=dict)
     next_connection: int = 1
+    opened: frozenset[str] = frozenset()  # listeners, at the request of the node
 
     @property
     def is_alive(self) -> bool:

@@ -287,8 +287,8 @@ class BrokerWorld:
                 self._go_on(life, connection)
             case CloseConnection(connection=connection):
                 life.lines.pop(connection).answer(None)
-            case OpenListeners():
-                pass  # who comes before is hung up on, in this world
+            case OpenListeners(names=names):
+                life.opened |= names  # an earlier client is hung up on, in this world
             case SendToPeer():
                 self._send(life, deed)
             case DisconnectPeer(channel=channel):
