@@ -97,7 +97,12 @@ class RecordingError(HistoryError):
 
 
 class EventWriter:
-    """One `events-<name>.jsonl.zst`; appends whole frames only."""
+    """One `events-<name>.jsonl.zst`; appends whole frames only.
+
+    Of a run that broke off a task may be left that goes on writing. By then the number of the
+    closed descriptor may be that of another file, a sealed one even: so a closed writer takes
+    nothing.
+    """
 
     def __init__(self, directory: Path, name: str, *, syncs: bool = True) -> None:
         self._syncs = syncs
@@ -107,10 +112,12 @@ class EventWriter:
         )
         self._lines: list[bytes] = []
         self._opened_ns = 0
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._file: int | None = os.open(self.path, flags, 0o644)
 
     def write(self, event: EventFields, now_ns: int) -> None:
-        """Keep one event; a full frame is written. Raises RecordingError."""
+        """Keep one event; a full frame is written. Raises RecordingError, also once closed."""
+        self._descriptor()
         lines = self._lines
         if not lines:
             self._opened_ns = now_ns
@@ -119,34 +126,47 @@ class EventWriter:
             self.flush()
 
     def flush(self, *, sync: bool = False) -> None:
-        """Close the frame; with `sync` it is on the disk when this returns."""
+        """Close the frame; with `sync` it is on the disk when this returns. Raises
+        RecordingError, also once closed."""
+        descriptor = self._descriptor()
         try:
             if self._lines:
-                self._append(self._compressor.compress(b"".join(self._lines)))
+                _append(descriptor, self._compressor.compress(b"".join(self._lines)))
                 self._lines.clear()
             if sync and self._syncs:
-                os.fdatasync(self._file)
+                os.fdatasync(descriptor)
         except OSError as error:
             raise RecordingError(
                 f"cannot write {self.path}: {error.strerror}; free some space or use --out"
             ) from error
 
     def close(self) -> None:
+        """Once more changes nothing. Raises RecordingError where the last frame cannot be written;
+        it is closed then too."""
+        if self._file is None:
+            return
         try:
             self.flush(sync=True)
         finally:
-            os.close(self._file)
+            descriptor, self._file = self._file, None
+            os.close(descriptor)
 
-    def _append(self, frame: bytes) -> None:
-        """Write all of the frame or nothing: half a frame would hide the later ones."""
-        start = os.lseek(self._file, 0, os.SEEK_END)
-        view = memoryview(frame)
-        try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError:
-            os.ftruncate(self._file, start)
-            raise
+    def _descriptor(self) -> int:
+        if self._file is None:
+            raise RecordingError(f"{self.path} is closed: its run is over")
+        return self._file
+
+
+def _append(descriptor: int, frame: bytes) -> None:
+    """Write all of the frame or nothing: half a frame would hide the later ones."""
+    start = os.lseek(descriptor, 0, os.SEEK_END)
+    view = memoryview(frame)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except OSError:
+        os.ftruncate(descriptor, start)
+        raise
 
 
 class Recorder:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -147,6 +148,61 @@ def test_a_full_disk_is_said_and_loses_nothing(
     assert [line["n"] for line in lines_of(writer.path)] == [1]
     writer.close()
     assert [line["n"] for line in lines_of(writer.path)] == [1, 2]
+
+
+def test_who_writes_late_writes_into_no_other_file(tmp_path: Path) -> None:
+    """A task that is left of a broken run; another file has the descriptor's number by now."""
+    writer = EventWriter(tmp_path, "x")
+    writer.write({"type": "note", "n": 1}, 0)
+    writer.close()
+    acts = [partial(writer.write, {"type": "note", "n": 2}, at) for at in (0, 5 * FRAME_NS)]
+    acts += [partial(writer.flush, sync=sync) for sync in (False, True)]
+    others = [(tmp_path / f"other-{n}").open("wb", buffering=0) for n in range(8)]
+    try:
+        for act in acts:
+            with pytest.raises(RecordingError, match=r"events-x\.jsonl\.zst is closed: its run"):
+                act()
+        writer.close()
+        for other in others:
+            assert other.write(b"mine") == 4  # still open
+    finally:
+        for other in others:
+            other.close()
+    assert {path.read_bytes() for path in tmp_path.glob("other-*")} == {b"mine"}
+    assert [line["n"] for line in lines_of(writer.path)] == [1]
+
+
+def test_a_recorder_that_is_closed_takes_nothing(tmp_path: Path) -> None:
+    clock = HandClock()
+    with Recorder(tmp_path, clock) as recorder:
+        process = recorder.new_process()
+        recorder.invoke(process, "write", "r-1", 1, 1, "main")
+    counts = dict(recorder.counts)
+    clock.now = 5 * FRAME_NS
+    with pytest.raises(RecordingError):
+        recorder.complete(process, EventType.OK, 1, None)
+    with pytest.raises(RecordingError):
+        recorder.fault(0, FaultStage.START, {"kind": "kill"})
+    with pytest.raises(RecordingError):
+        recorder.flush()
+    assert recorder.counts == counts
+    assert len(lines_of(tmp_path / "events-ops.jsonl.zst")) == 1
+
+
+def test_a_writer_whose_last_frame_does_not_fit_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer = EventWriter(tmp_path, "x")
+    writer.write({"type": "note"}, 0)
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(RecordingError, match="No space left"):
+        writer.close()
+    monkeypatch.undo()
+    with pytest.raises(RecordingError, match="is closed"):
+        writer.write({"type": "note"}, 0)
 
 
 def test_a_hundred_thousand_events_read_back(tmp_path: Path) -> None:
