@@ -22,7 +22,8 @@ each:
 write (w, put), delete, cas, append, and txn of reads and writes; on a log, send and poll (`logs`);
 on lists, txn of appends and reads (`list_append`); on sets, counters, mutexes and queues
 (`keyed_calls`). The model follows from which of them occur. The order of the lines is the order of
-events: times and indices are not read, except Porcupine's. Lines of the nemesis are skipped. An
+events; a file whose indices or times contradict it is refused. Only Porcupine's operations have
+their order by their times. Lines of the nemesis are skipped. An
 operation that ends as `info`, or never, may have happened. A process may be a name, or be called
 `client`.
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from decimal import Decimal
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,8 @@ class HistoryLine:
     """An invocation or completion of a client. `f` None: the file does not say.
 
     `key`, `value` and `rebalances`, the partitions that changed hands, are ABSENT if the file has
-    none. `own` has the other fields of our own run's events.
+    none. `own` has the other fields of our own run's events. `index` and `time` are the line's own
+    statements of its place in the history, None where it makes none: `pair` compares them.
     """
 
     line: int
@@ -47,6 +49,8 @@ class HistoryLine:
     value: Value
     rebalances: Value = ABSENT
     own: Map | None = None
+    index: int | None = None
+    time: int | Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,8 @@ class FieldNames:
     key: str
     value: str
     rebalances: str = "rebalance-log"
+    index: str = "index"
+    time: str = "time"
 
 
 def entry_of(line: int, form: Value, fields: FieldNames) -> HistoryLine | None:
@@ -81,7 +87,23 @@ def entry_of(line: int, form: Value, fields: FieldNames) -> HistoryLine | None:
         key=form.get(fields.key, ABSENT),
         value=form.get(fields.value, ABSENT),
         rebalances=form.get(fields.rebalances, ABSENT),
+        index=_index(form.get(fields.index)),
+        time=_time(form.get(fields.time)),
     )
+
+
+def _index(told: Value) -> int | None:
+    """Jepsen has -1 for an operation without one."""
+    return told if type(told) is int and told >= 0 else None
+
+
+def _time(told: Value) -> int | Decimal | None:
+    """A number in any unit; what else there may be is not compared."""
+    if isinstance(told, bool):
+        return None
+    if isinstance(told, int) or (isinstance(told, Decimal) and told.is_finite()):
+        return told if told >= 0 else None
+    return None
 
 
 def _process(line: int, form: Map, fields: FieldNames) -> ClientId | None:
@@ -141,22 +163,73 @@ class Pair:
     completed: int = NEVER
 
 
+class _Order:
+    """Whether lines contradict each other about their order.
+
+    An index is the number of an event in its history, so it rises. Times may jump back a little:
+    processes take them before they write, and the one that took it first may write last. But what
+    was invoked after another operation had been completed cannot have been completed before that
+    one was invoked: such lines were sorted otherwise, or are several files in one.
+    """
+
+    def __init__(self) -> None:
+        self._indexed = (-1, 0)  # the last index, and its line
+        self._begun: _Begun | None = None  # of what was completed, what was invoked latest
+        self._before: dict[ClientId, _Begun | None] = {}  # the same, at each invocation
+
+    def see(self, entry: HistoryLine) -> None:
+        """Raises MalformedError."""
+        if entry.index is None:
+            return
+        index, line = self._indexed
+        if entry.index <= index:
+            expected = f"an index above that of line {line}, {index}"
+            raise MalformedError(entry.line, expected, f"index {entry.index}")
+        self._indexed = (entry.index, entry.line)
+
+    def invoke(self, entry: HistoryLine) -> None:
+        self._before[entry.process] = self._begun
+
+    def complete(self, invoke: HistoryLine, entry: HistoryLine) -> None:
+        """Raises MalformedError."""
+        before, begun = self._before.pop(invoke.process), self._begun
+        if before is not None and entry.time is not None and entry.time < before.time:
+            raise MalformedError(
+                entry.line,
+                f"a time from {before.time} on: this operation is invoked on line {invoke.line}, "
+                f"after one of line {before.line} is completed",
+                f"time {entry.time} (sort the lines; if they are sorted, leave times out)",
+            )
+        if invoke.time is not None and (begun is None or invoke.time > begun.time):
+            self._begun = _Begun(invoke.time, invoke.line)
+
+
+class _Begun(NamedTuple):
+    time: int | Decimal
+    line: int
+
+
 def pair(entries: Iterable[HistoryLine]) -> list[Pair]:
     """In the order of invocation; an operation without completion ran when the history ended.
 
     Raises MalformedError if the lines cannot be those of processes that do one thing at a time and
-    end with their first `info`.
+    end with their first `info`, or if they are not in the order that they state themselves.
     """
     pairs: list[Pair] = []
     last: dict[ClientId, Pair] = {}  # by process
+    order = _Order()
     for place, entry in enumerate(entries):
+        order.see(entry)
         before = last.get(entry.process)
         if entry.type is EventType.INVOKE:
             _require_free(entry, before)
+            order.invoke(entry)
             last[entry.process] = Pair(invoke=entry, invoked=place)
             pairs.append(last[entry.process])
         else:
-            _complete(_require_open(entry, before), entry, place)
+            opened = _require_open(entry, before)
+            order.complete(opened.invoke, entry)
+            _complete(opened, entry, place)
     return pairs
 
 

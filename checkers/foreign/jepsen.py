@@ -4,8 +4,8 @@
 
 Histories of several keys (`jepsen.independent`) have the value `[key value]`; Porcupine's logs of
 a map, which are EDN as well, have `:key`. A process may be a name, and be called `:client`.
- `:time`, `:index`, `:error` and others are not
-read: the order of the lines is the order of events.
+The order of the lines is the order of events; a file whose `:index` or `:time` contradicts it is
+refused (`entries`). `:error` and others are not read.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,8 @@ FIELDS = FieldNames(
     key=":key",
     value=":value",
     rebalances=":rebalance-log",
+    index=":index",
+    time=":time",
 )
 
 

@@ -57,7 +57,9 @@ DEEPEST = 64  # nested collections
 _JEPSEN = FieldNames(
     type="type", process="process", client="client", f="f", key="key", value="value"
 )
-_EVENTS = FieldNames(type="type", process="p", client="p", f="f", key="k", value="v")
+_EVENTS = FieldNames(
+    type="type", process="p", client="p", f="f", key="k", value="v", index="i", time="t"
+)
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
