@@ -94,8 +94,6 @@ class Summary:
             return f"only {decided} of {self.runs} runs came to a verdict on the nodes"
         if self.verdicts[Verdict.VOID] > self.tolerated_void:
             return _void(self)
-        if idle := self.idle:
-            return f"in {_MANY:,} runs and more these rules looked at nothing: {', '.join(idle)}"
         if not self.operations:
             return "no operation succeeded"
         if self.kinds and not self.faults:
@@ -105,9 +103,10 @@ class Summary:
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of the runs that show something; void if those are too few for a good
-        one, or if more are void than is tolerated."""
+        one, or if more are void than is tolerated; an error if a rule is idle."""
         shown = [verdict for verdict in self.counted if verdict is not Verdict.VOID]
-        return worst([*shown, Verdict.VOID] if self.lacking else shown)
+        shown += [Verdict.VOID] * bool(self.lacking) + [Verdict.ERROR] * bool(self.idle)
+        return worst(shown)
 
     def by_weight(self) -> list[tuple[Fingerprint, list[SeedRow]]]:
         """Findings, the worst verdict first, then the most frequent."""
@@ -123,6 +122,11 @@ def as_text(summary: Summary, real_s: float) -> str:
     if summary.expected:
         lines.insert(
             1, f"  as expected: {in_words(summary.as_expected, summary.runs)}, {summary.expected}"
+        )
+    if idle := summary.idle:
+        often = f"in {_MANY:,} runs and more"
+        lines.append(
+            f"error of the tests: {often} these rules looked at nothing: {', '.join(idle)}"
         )
     if summary.lacking:
         lines.append(f"too little happened: {summary.lacking}")
@@ -150,6 +154,7 @@ def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
         "as_expected": summary.as_expected,
         "verdicts": {verdict.word: summary.verdicts[verdict] for verdict in Verdict},
         "lacking": summary.lacking,
+        "idle": summary.idle,
         "void_tolerated": summary.tolerated_void,
         "operations": summary.operations,
         "faults": summary.faults,

@@ -2,13 +2,16 @@
 
 import json
 import pickle
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaos.campaign import conduct as command
 from chaos.campaign.conduct import ROWS, CampaignArguments, RowAsJson, campaign_by
-from chaos.campaign.job import Job, row_from
+from chaos.campaign.job import Job, SeedRow, row_from
 from chaos.cli import main
 from chaos.commands.campaign_command import seeds
 from chaos.run.planning import Choices
@@ -142,6 +145,26 @@ def test_a_campaign_without_a_run_is_void(
     summary = json.loads(capsys.readouterr().out)
     assert summary["lacking"] == "only 0 of 0 runs came to a verdict on the nodes"
     assert len(summary["empty"]) == 33
+
+
+@pytest.mark.parametrize(("looked_at", "code"), [(0, 255), (1, 0)])
+def test_the_exit_code_of_a_campaign_with_an_idle_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], looked_at: int, code: int
+) -> None:
+    """A thousand seeds of a swarm, as long as each of them says, in which a rule had nothing to
+    judge, or something once."""
+    row = SeedRow(seed=1, verdict=Verdict.VALID, operations=9, faults=3)
+
+    def rows(_: object, seeds: range) -> Iterator[str]:
+        for seed in seeds:
+            found = Counter({"durability": 1, "Q4": looked_at if seed == 500 else 0})
+            yield json.dumps(replace(row, seed=seed, looked_at=found).as_json())
+
+    arguments = replace(asked(tmp_path, "swarm"), seeds=range(1000))
+    assert campaign_by(arguments, rows) == code
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["idle"] == ([] if looked_at else ["Q4"])
+    assert summary["looked_at"] == {"Q4": looked_at, "durability": 1000}
 
 
 def test_an_interrupted_campaign_says_what_it_has(

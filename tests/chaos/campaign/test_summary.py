@@ -96,14 +96,28 @@ def test_what_rules_looked_at_is_summed_and_nothing_is_named() -> None:
     assert as_json(summary, 1.0)["looked_at"] == {"Q22": 0, "durability": 80, "invariant:Q9": 14}
 
 
-@pytest.mark.parametrize(("runs", "judges_all", "void"), [(1000, 1, 1), (999, 1, 0), (1000, 0, 0)])
+@pytest.mark.parametrize(("runs", "judges_all", "idle"), [(1000, 1, 1), (999, 1, 0), (1000, 0, 0)])
 def test_a_rule_that_looked_at_nothing_in_a_thousand_seeds_is_an_error(
-    runs: int, judges_all: int, void: int
+    runs: int, judges_all: int, idle: int
 ) -> None:
     summary = of(*[replace(VALID, looked_at=Counter({"durability": 1, "Q22": 0}))] * runs)
     summary.is_to_judge_all = bool(judges_all)
-    assert summary.verdict is (Verdict.VOID if void else Verdict.VALID)
-    assert ("these rules looked at nothing: Q22" in summary.lacking) == bool(void)
+    assert summary.verdict is (Verdict.ERROR if idle else Verdict.VALID)
+    said = "error of the tests: in 1,000 runs and more these rules looked at nothing: Q22"
+    assert (said in as_text(summary, 1.0)) == bool(idle)
+    assert as_json(summary, 1.0)["idle"] == ["Q22"] * idle
+
+
+def test_an_idle_rule_hides_no_broken_promise_and_no_void_run_hides_it() -> None:
+    looked_at = Counter({"durability": 1, "Q22": 0})
+    summary = of(*[replace(VALID, looked_at=looked_at)] * 1000, bad(9))
+    summary.is_to_judge_all = True
+    assert summary.verdict is Verdict.INVALID
+    void = replace(VALID, verdict=Verdict.VOID, looked_at=looked_at)
+    summary = of(*[replace(VALID, looked_at=looked_at)] * 800, *[void] * 200)
+    summary.is_to_judge_all = True
+    assert summary.lacking
+    assert (summary.verdict, summary.verdict.exit_code) == (Verdict.ERROR, 255)
 
 
 def test_what_has_no_subject_in_a_scenario_is_not_missed_and_is_said() -> None:
