@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
+STARVED = "starved"  # a fact of a row: how much of it the machine may be to blame for
 _Witness = Sequence[Mapping[str, EventValue]]
 
 
@@ -33,8 +34,10 @@ def conclude(
     gaps: Sequence[str] = (),
     allowed: Sequence[Violation] = (),
     nothing: str = "",
+    starved: Sequence[str] = (),
 ) -> CheckResult:
-    """Invalid with the first violation; unknown if nothing was looked at or parts are missing.
+    """Invalid with the first violation; an error if the machine may be to blame (`starved`);
+    unknown if nothing was looked at or parts are missing.
 
     `unit` names what `looked_at` counts, `needs` the evidence, `holds` the promise that was kept.
     `nothing` says why there was nothing to look at, where that is a fact of the run and no lack of
@@ -45,6 +48,8 @@ def conclude(
     message, verdict = f"{looked_at:,} {unit}: {holds}", Verdict.VALID
     if violations:
         message, verdict = violations[0].message, Verdict.INVALID
+    elif starved:
+        message, verdict = starved[0], Verdict.ERROR
     elif not looked_at and nothing and not gaps:
         message = f"nothing to judge: {nothing}"
     elif not looked_at and gaps:
@@ -63,5 +68,9 @@ def conclude(
         count=len(violations),
         witness=list(violations[0].witness[:WITNESS_LIMIT]) if violations else (),
         algorithm=algorithm,
-        facts={"allowed": len(allowed)} if allowed else {},
+        facts={**_if_any("allowed", len(allowed)), **_if_any(STARVED, len(starved))},
     )
+
+
+def _if_any(name: str, number: int) -> Mapping[str, EventValue]:
+    return {name: number} if number else {}

@@ -19,7 +19,9 @@ from chaos.run.planning import Choices, plan_of, runtime_of, scenario_of
 from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
+from checkers.conclusion import STARVED
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.starvation import why_in_doubt
 from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.log.durability import CHECK as DURABILITY
@@ -40,7 +42,6 @@ from checkers.page.comparison import (
 )
 from checkers.page.units import label
 from checkers.run.expectation import Expectation
-from checkers.run.recovery import why_in_doubt
 from checkers.verdict import Judgement, Verdict, wilson
 
 OVERVIEW = "scenarios.html"
@@ -245,6 +246,9 @@ def doubt_of(expected: Expectation, judgement: Judgement, info: RunInfo) -> str:
         return ""
     if judgement.verdict is Verdict.VOID:
         return "it is void"
+    starved = next((row for row in judgement.results if STARVED in row.facts), None)
+    if starved is not None:
+        return starved.message
     return why_in_doubt(info.pressure) if info.pressure else ""
 
 

@@ -285,6 +285,18 @@ class Watched(Protocol):
         """By the name of each invariant, how often it had something to judge."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowAnswer:
+    """A part of the harness' own took long to answer: it was short of time, as nodes may have been.
+
+    Times are those of the machine's monotonic clock.
+    """
+
+    part: str
+    asked_ns: int
+    answered_ns: int
+
+
 @runtime_checkable
 class Guarded(Protocol):
     """A cluster that watches over what the harness has put beside its nodes, or over its own
@@ -296,3 +308,7 @@ class Guarded(Protocol):
 
     async def failed_part(self) -> FailedPart | None:
         """What of the harness' own does not work now, or was found not to."""
+
+    @property
+    def slow_answers(self) -> Sequence[SlowAnswer]:
+        """Of the parts that it watches, in the order of their ends."""

@@ -9,7 +9,7 @@ happened, and nothing of the cluster stays on the machine.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from math import inf
@@ -22,7 +22,15 @@ from chaos.cluster.cluster_errors import (
     NeverReadyError,
     StepError,
 )
-from chaos.cluster.interface import Cluster, Described, Guarded, Hosted, UnaskedEnd, Watched
+from chaos.cluster.interface import (
+    Cluster,
+    Described,
+    Guarded,
+    Hosted,
+    SlowAnswer,
+    UnaskedEnd,
+    Watched,
+)
 from chaos.interrupt import Interrupt
 from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, VotersStuckError
 from chaos.progress import Progress
@@ -162,6 +170,23 @@ class Runner:
             self._info = replace(self._info, last_words=words)
         else:
             self._info = replace(self._info, pressure=self._machine.figures(inf))
+        self._info = replace(
+            self._info,
+            machine_load=[self._in_run(each) for each in self._machine.stretches()],
+            slow_parts=[self._slow(each) for each in _slow_answers(self._cluster)],
+        )
+
+    def _in_run(self, stretch: Mapping[str, float]) -> dict[str, float]:
+        """By the time of the run, which a stretch may begin before."""
+        figures = dict(stretch)
+        started = self._info.started_mono_ns
+        times = [int(figures.pop(name) * 1e9) - started for name in ("t_s", "until_s")]
+        return {"t_ns": max(times[0], 0), "until_ns": max(times[1], 0), **figures}
+
+    def _slow(self, answer: SlowAnswer) -> dict[str, str | int]:
+        started = self._info.started_mono_ns
+        begin, end = answer.asked_ns - started, answer.answered_ns - started
+        return {"part": answer.part, "t_ns": begin, "until_ns": end}
 
     def _note_broken_invariant(self) -> None:
         if not isinstance(self._cluster, Watched):
@@ -388,6 +413,10 @@ class Runner:
             return
         if not quiet:
             self._trouble(problem)
+
+
+def _slow_answers(cluster: Cluster) -> Sequence[SlowAnswer]:
+    return cluster.slow_answers if isinstance(cluster, Guarded) else ()
 
 
 def _first(error: BaseException) -> BaseException:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
+from checkers.conclusion import STARVED
 from checkers.verdict import Judgement, Verdict, counted
 
 _INSIDE = "invariant:"  # prefix of rows about the inside of nodes
@@ -36,6 +37,7 @@ class SuspectTry:
     sentence: str
     seconds: float
     directory: str
+    starved: bool = False  # the machine had no time for the nodes: it shows nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
         sentence=judgement.sentence,
         seconds=round(seconds, 1),
         directory=directory,
+        starved=any(STARVED in row.facts for row in judgement.results),
     )
 
 
@@ -116,7 +119,8 @@ def is_decided(
 
 
 def _came_to_nothing(trial: SuspectTry, drawn: bool) -> bool:
-    return trial.verdict is Verdict.ERROR or (trial.verdict is Verdict.VOID and not drawn)
+    failed = trial.verdict is Verdict.ERROR and not trial.starved
+    return failed or (trial.verdict is Verdict.VOID and not drawn)
 
 
 def as_text(rows: Sequence[SuspectRow]) -> str:

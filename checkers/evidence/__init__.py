@@ -12,6 +12,7 @@ committed.py        the committed metadata log
 metadata_replay.py  replays the committed metadata log, once, into a timeline
 image.py            the timeline: brokers and partitions, change by change
 replayed_image.py   the image of a log or a snapshot, entry by entry
+starvation.py       whether this machine had time for the nodes, at the time that is judged
 voter_history.py    the voters, at any offset of the metadata log, and in traces
 voters_left.py      wiped disks, and whether a majority of the voters is left
 restarts.py         how each broker process ended before the next one registered

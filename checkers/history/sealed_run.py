@@ -94,6 +94,10 @@ class RunInfo:
     # The load of the machine: during the time in which nothing came about, else during the whole
     # run (`chaos.run.starvation`). Empty for a simulated run, in virtual time.
     pressure: Mapping[str, float] = field(default_factory=dict)
+    # The same figures for each few seconds of the run, with `t_ns` and `until_ns`, in order.
+    machine_load: Sequence[Mapping[str, float]] = ()
+    # The harness's own parts that took long to answer it: `part`, `t_ns` and `until_ns`.
+    slow_parts: Sequence[Mapping[str, str | int]] = ()
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0
     faults_before_load: int = 0  # the first so many of them came before any client

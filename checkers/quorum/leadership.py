@@ -17,6 +17,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
+from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
 from checkers.verdict import CheckResult, counted
 
@@ -302,15 +303,19 @@ def a_majority_elects(evidence: Evidence) -> CheckResult:
     rows = traces.rows("q.hwm")
     rows = rows[traces.has("state", "leader", rows)]
     t, node = traces.column("t")[rows], traces.column("node")[rows]
-    violations = []
+    found = []
     for calm in times:
         in_time = (calm.begin <= t) & (t <= calm.begin + limit)
         if not np.isin(node[in_time], list(calm.nodes)).any():
-            violations.append(_leaderless(evidence, calm, within_s))
+            violation = _leaderless(evidence, calm, within_s)
+            found.append(Suspicion(violation, calm.begin, calm.begin + limit))
+    told = sort_out(evidence.info, found)
     return conclude(
         looked_at=len(times),
         unit="times of calm",
-        violations=violations,
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs=NEED,
         holds=f"in each a leader committed within {within_s:g} s",
         algorithm="a leader's high watermark after each change of which nodes are up and connected",

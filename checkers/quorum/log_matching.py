@@ -13,6 +13,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NONE, NodeEvent, Process, first_of, gaps, witness
 from checkers.evidence.metadata_logs import StoredBatch
 from checkers.evidence.planned import Kind
+from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.evidence.traced_logs import Election
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.quorum.elections import leader_changes
@@ -47,7 +48,7 @@ def followers_keep_up(evidence: Evidence) -> CheckResult:
     bounds, virtual = bounds_of(evidence), evidence.info.runtime == "sim"
     within_s = bounds.steady_s - (LATENCY_S if virtual else 0.0)
     looked_at = 0
-    violations: list[Violation] = []
+    found: list[Suspicion] = []
     for calm in calms(evidence, _load_began(evidence)):
         led = _leader_of(evidence, calm)
         begin = max(calm.begin, led.t) if led is not None else calm.end
@@ -58,11 +59,14 @@ def followers_keep_up(evidence: Evidence) -> CheckResult:
         for process in _others(evidence, calm, led.node) if wanted is not None else ():
             looked_at += 1
             if wanted is not None and not _has(process, wanted, limit):
-                violations.append(_behind(led, wanted, process, within_s))
+                found.append(Suspicion(_behind(led, wanted, process, within_s), begin, limit))
+    told = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
         unit="followers in times of calm",
-        violations=violations,
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs=NEED,
         holds=f"each appended what its leader did within {within_s:g} s",
         algorithm="the leader's first append of each calm, against the followers' log ends",

@@ -9,6 +9,7 @@ from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import may_forget
+from checkers.evidence.starvation import Suspicion, sort_out, starved_between
 from checkers.partitions.leaders import NEED
 from checkers.partitions.told_partitions import (
     FollowedAnswers,
@@ -20,7 +21,6 @@ from checkers.partitions.told_partitions import (
     states_shown,
 )
 from checkers.quorum.leadership import SECOND, bounds_of
-from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult
 
 _UNIT = "answers about partitions in calm"
@@ -39,20 +39,20 @@ def told_partitions_are_new(evidence: Evidence) -> CheckResult:
     """P18: In calm no broker describes a state of a partition that was over 2 s before, by what
     another broker had answered; or 5 s before, in real time.
 
-    Calm is an election and longer after every fault. A starved machine is an excuse. (KIP-966
-    liveness)
+    Calm is an election and longer after every fault. If the machine was starved in that time, or
+    just before it, the run is an error. (KIP-966 liveness)
     """
     if evidence.timeline is None:
         return unread(_UNIT, NEED)
     followed = evidence.once(followed_answers)
     calm = [] if may_forget(evidence) else [s for s in followed.seen if _is_calm(evidence, s)]
-    late = list(_late(evidence, followed, calm))
-    doubt = why_in_doubt(evidence.info.pressure) if evidence.info.runtime != "sim" else ""
+    told = sort_out(evidence.info, _late(evidence, followed, calm))
     return conclude(
         looked_at=len(calm),
         unit=_UNIT,
-        violations=[] if doubt else late,
-        gaps=[f"{late[0].message}; but {doubt}"] if late and doubt else [],
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs="answers to DescribeTopicPartitions",
         holds="none described a state that was over long before",
         algorithm="positions of answers in the metadata log, against earlier answers of others",
@@ -62,19 +62,25 @@ def told_partitions_are_new(evidence: Evidence) -> CheckResult:
 
 def _late(
     evidence: Evidence, followed: FollowedAnswers, calm: list[SeenAnswer]
-) -> Iterator[Violation]:
-    """Answers from an image that lacks what another broker had answered; for each broker the
-    first."""
+) -> Iterator[Suspicion]:
+    """Answers from an image that lacks what another broker had answered; for each broker the first
+    of those that a starved machine does not explain, else the first."""
     lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
     told = sorted((one.answer.answered, one.least) for one in followed.seen)
     times = np.array([t for t, _ in told], np.int64)
     highest = np.maximum.accumulate(np.array([least for _, least in told], np.int64))
     accused: set[int] = set()
+    excused: set[int] = set()
     for one in calm:
-        place = int(np.searchsorted(times, one.answer.asked - lag)) - 1
-        if place >= 0 and one.most < highest[place] and one.answer.node not in accused:
-            accused.add(one.answer.node)
-            yield _stale(one, int(highest[place]), lag, followed)
+        node, since = one.answer.node, one.answer.asked - lag
+        place = int(np.searchsorted(times, since)) - 1
+        if place < 0 or one.most >= highest[place] or node in accused:
+            continue
+        told = excused if starved_between(evidence.info, since, one.answer.answered) else accused
+        if node not in told:
+            told.add(node)
+            violation = _stale(one, int(highest[place]), lag, followed)
+            yield Suspicion(violation, since, one.answer.answered)
 
 
 def _is_calm(evidence: Evidence, one: SeenAnswer) -> bool:

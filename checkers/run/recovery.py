@@ -10,28 +10,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from checkers.check import check, everywhere
-from checkers.conclusion import Violation, conclude
+from checkers.conclusion import STARVED, Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
+from checkers.evidence.starvation import NOT_MEASURED, Suspicion, in_words, sort_out, why_in_doubt
 from checkers.history.asked import REASSIGN, asked_by_clients
 from checkers.history.events import is_kafkas
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import SECOND, bounds_of
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
-
-# The bounds of a machine that had time for its nodes, in the seconds without progress. A node's
-# shortest time-out is its election's, of a second: if the harness's own timer was later than that,
-# a node's may have been, and elections can fail for ever. On a well-used machine some process waits
-# for a core most of the time; it is starved only if hardly a moment is left.
-STARVED = {
-    "longest_late_ms": 1000.0,
-    "late_share": 0.1,
-    "cpu_share": 0.95,
-    "io_share": 0.6,
-    "memory_share": 0.2,
-}
 
 
 @check("recovers-when-healed", applies=everywhere, source="SIM", rests_on=(Kind.FAULTS,))
@@ -42,10 +31,10 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
     Before that, undisturbed nodes elect a leader if they are a majority of a quorum, and one of
     them leads each partition if they have members of its ISR, or of its ELR if the ISR is empty.
     Figures show whether the machine had time: how late the harness' own timers were, and for how
-    long processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself
-    whenever it is started. In a simulated run time is virtual, and no machine is slow. If no
-    majority of the voters' disks is left, nothing may come about any more, which
-    `stops-without-a-majority` judges. Needs: run.json.
+    long processes waited for CPU, disk and memory; if it had none, the run is an error. Nothing
+    excuses a node that ends by itself whenever it is started. In a simulated run time is virtual,
+    and no machine is slow. If no majority of the voters' disks is left, nothing may come about any
+    more, which `stops-without-a-majority` judges. Needs: run.json.
     """
     info = evidence.info
     lost = evidence.lost_majority
@@ -64,43 +53,23 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
 def _stuck(info: RunInfo) -> CheckResult:
     doubt = "" if info.stuck_for_sure else why_in_doubt(info.pressure)
     if doubt:
+        is_starved = doubt != NOT_MEASURED
+        blame = "no node is accused" if is_starved else "it cannot be decided which is to blame"
         return CheckResult(
-            verdict=Verdict.UNKNOWN,
-            message=f"{info.stuck}; but {doubt}: it cannot be decided whether a node is to blame",
+            verdict=Verdict.ERROR if is_starved else Verdict.UNKNOWN,
+            message=f"{info.stuck}; but {doubt}: {blame}",
             looked_at=1,
+            facts={STARVED: 1} if is_starved else {},
         )
-    told = "" if info.stuck_for_sure else f"; the machine had time for it: {_in_words(info)}"
+    told = (
+        "" if info.stuck_for_sure else f"; the machine had time for it: {in_words(info.pressure)}"
+    )
     return CheckResult(
         verdict=Verdict.INVALID,
         message=f"{info.stuck}{told}",
         looked_at=1,
         count=1,
         witness=tuple(_said_last(info))[:WITNESS_LIMIT],
-    )
-
-
-def why_in_doubt(figures: Mapping[str, float]) -> str:
-    """Why the machine may be to blame; "" if it was shown not to be."""
-    if "longest_late_ms" not in figures:
-        return "it was not measured whether the machine was starved"
-    beyond = {name: figures.get(name, 0.0) for name, most in STARVED.items()}
-    beyond = {name: found for name, found in beyond.items() if found > STARVED[name]}
-    told = ", ".join(f"{_WORDS[name].format(found)}" for name, found in beyond.items())
-    return f"the machine was starved ({told})" if told else ""
-
-
-_WORDS = {
-    "longest_late_ms": "a timer of the harness was {:,.0f} ms late",
-    "late_share": "its timers were late for {:.0%} of the time",
-    "cpu_share": "processes waited for a core for {:.0%} of it",
-    "io_share": "for a disk for {:.0%}",
-    "memory_share": "for memory for {:.0%}",
-}
-
-
-def _in_words(info: RunInfo) -> str:
-    return ", ".join(
-        _WORDS[name].format(info.pressure[name]) for name in STARVED if name in info.pressure
     )
 
 
@@ -127,20 +96,25 @@ def changes_come_to_an_end(evidence: Evidence) -> CheckResult:
     """V11: A leader answers each request to change the voters; and once the change is done, the
     quorum acknowledges an operation within the time of an election.
 
-    If nothing else is done to the cluster meanwhile, and the machine had time for the nodes. From
-    the operations of operators and clients. (KR ReconfigurationNotStuck)
+    If nothing else is done to the cluster meanwhile, and the machine had time for the nodes then.
+    From the operations of operators and clients. (KR ReconfigurationNotStuck)
     """
     rows = evidence.tables["ops"]
     asked = rows.filter(pc.is_in(rows["f"], pa.array(VOTER_CHANGES))).to_pylist()
     undisturbed = [row for row in asked if not _is_disturbed(evidence, row, _end(evidence, row))]
-    found = [_unanswered(row) for row in undisturbed if _lacks_answer(row)]
+    found = [
+        Suspicion(_unanswered(row), int(row["t0"]), _end(evidence, row))
+        for row in undisturbed
+        if _lacks_answer(row)
+    ]
     found += _standstills(evidence, rows, asked)
-    doubt = why_in_doubt(evidence.info.pressure) if found and evidence.info.runtime != "sim" else ""
+    told = sort_out(evidence.info, found)
     return conclude(
         looked_at=len(undisturbed),
         unit="changes of voters, with nothing else done to the cluster",
-        violations=[] if doubt else found,
-        gaps=[f"{found[0].message}; but {doubt}"] if doubt else [],
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs="operations",
         holds="each was answered, and the quorum went on",
         algorithm="answers of the leader, and the next acknowledgement after each",
@@ -184,7 +158,7 @@ def _unanswered(row: _Row) -> Violation:
     return Violation(f"{text}: {row['error'] or 'no answer'}", [_shown(row, "asked for")])
 
 
-def _standstills(evidence: Evidence, rows: pa.Table, asked: list[_Row]) -> Iterator[Violation]:
+def _standstills(evidence: Evidence, rows: pa.Table, asked: list[_Row]) -> Iterator[Suspicion]:
     """Changes after which nothing is acknowledged any more."""
     within_s = bounds_of(evidence).leader_within_s
     done = rows.filter(pc.equal(rows["outcome"], "ok"))
@@ -198,7 +172,7 @@ def _standstills(evidence: Evidence, rows: pa.Table, asked: list[_Row]) -> Itera
         if not ((since <= began) & (ended <= until)).any():
             text = f"{row['f']} of {row['key']} was acknowledged, but nothing that was asked for "
             text += f"in the {within_s:g} s after it"
-            yield Violation(text, [_shown(row, "acknowledged")])
+            yield Suspicion(Violation(text, [_shown(row, "acknowledged")]), since, until)
 
 
 def _shown(row: _Row, what: str) -> dict[str, EventValue]:
@@ -243,8 +217,8 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
     Kafka waits by its configuration before it gives up a silent peer. It ends with the next fault,
     or with a process that ended by itself. There is none if the cluster did not heal (`recovers-
     when-healed`), nor on a log that an operator moves from broker to broker all the time, with its
-    leader. On a starved machine the cause of a slow operation is unknown. Most runs with faults are
-    too short to have any calm, and their row says so.
+    leader. If the machine was starved during a slow operation, or just before it, the run is an
+    error. Most runs with faults are too short to have any calm, and their row says so.
     """
     main = _undisturbed(evidence)
     since, is_calm = _calm(evidence, main)
@@ -254,13 +228,15 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
     limit = _limit_ns(evidence.info, taken[t0 >= since])
     slow = np.flatnonzero(taken > limit) if len(taken) >= ENOUGH else np.empty(0, np.int64)
     found = [_slow(calm, int(at), int(taken[at]), limit) for at in slow]
-    real = evidence.info.runtime != "sim"
-    starved = why_in_doubt(evidence.info.pressure) if found and real else ""
+    ends = t0[slow] + taken[slow] + np.maximum(since[slow] - t0[slow], 0)
+    spans = zip(found, t0[slow].tolist(), ends.tolist(), strict=True)
+    told = sort_out(evidence.info, [Suspicion(*span) for span in spans])
     return conclude(
         looked_at=len(taken) if len(taken) >= ENOUGH else 0,
         unit="operations in calm",
-        violations=[] if starved else found,
-        gaps=[f"{found[0].message}; but {starved}"] if starved else [],
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs="operations",
         holds=f"none took longer than {limit / 1e9:.3g} s",
         algorithm="latencies away from faults, against a multiple of their median",

@@ -12,10 +12,10 @@ from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.history.asked import asked_by_clients
 from checkers.history.events import ACCEPTED, REFUSED, UNANSWERED
 from checkers.quorum.leadership import bounds_of
-from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
 from checkers.verdict import CheckResult, EventValue, counted
 
@@ -55,10 +55,10 @@ def serves_in_calm(evidence: Evidence) -> CheckResult:
     from a second after the first success (10 s in real time) to the first fault, and from some time
     after the last cure, in which a leader has to be elected, to the end of the load; not if a
     process ended by itself, or the cluster did not heal, which others judge. Requests that have to
-    be refused do not count. On a starved machine it is unknown whether a node made clients wait.
+    be refused do not count. If the machine was starved in that time, the run is an error.
     """
     main = _asked(evidence)
-    looked_at, found = 0, []
+    looked_at, found = 0, list[Suspicion]()
     for calm in _calm(evidence, main):
         inside = main.filter(
             pc.and_(
@@ -70,14 +70,14 @@ def serves_in_calm(evidence: Evidence) -> CheckResult:
             of_kind = inside.filter(pc.equal(inside["f"], kind))
             if of_kind.num_rows >= ENOUGH:
                 looked_at += of_kind.num_rows
-                found += list(_unserved(evidence, kind, of_kind, calm))
-    real = evidence.info.runtime != "sim"
-    starved = why_in_doubt(evidence.info.pressure) if found and real else ""
+                found += _unserved(evidence, kind, of_kind, calm)
+    told = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
         unit="operations in calm",
-        violations=[] if starved else found,
-        gaps=[f"{found[0].message}; but {starved}"] if starved else [],
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs="operations",
         holds="clients were served all the time",
         algorithm="shares and gaps of successes by kind, away from faults",
@@ -115,7 +115,7 @@ def _calm(evidence: Evidence, main: pa.Table) -> Iterator[Quiet]:
         yield Quiet(max(min(last, end) + int(settles * SECOND), begin), end)
 
 
-def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iterator[Violation]:
+def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iterator[Suspicion]:
     tried = ops.num_rows
     ok = ops.filter(pc.equal(ops["outcome"], "ok"))
     least = LEAST_SHARE_OF_READS if kind == "read" else LEAST_SHARE
@@ -124,7 +124,8 @@ def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iter
         text = (
             f"of {counted(tried, kind)} in calm {ok.num_rows:,} succeeded, though nothing was wrong"
         )
-        yield Violation(f"{text}; {_why(failed)}", _rows(failed))
+        violation = Violation(f"{text}; {_why(failed)}", _rows(failed))
+        yield Suspicion(violation, calm.begin, calm.end)
     longest = LONGEST_S.get(evidence.info.runtime, LONGEST_REAL_S) * SECOND
     longest = max(longest, TIMES_THE_PACE * (calm.end - calm.begin) / tried)
     begin, end = _longest_without(ops["t0"].to_numpy(), ok["t1"].to_numpy(), calm)
@@ -134,7 +135,7 @@ def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iter
         if between.num_rows:
             text = f"no {kind} succeeded for {(end - begin) / SECOND:.1f} s in calm, though "
             text += f"{counted(between.num_rows, 'was', 'were')} asked for; {_why(between)}"
-            yield Violation(text, _rows(between))
+            yield Suspicion(Violation(text, _rows(between)), begin, end)
 
 
 def _longest_without(asked: Ints, succeeded: Ints, calm: Quiet) -> tuple[int, int]:

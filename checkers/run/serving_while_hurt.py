@@ -20,13 +20,13 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.isr_history import IsrHistory, isr_histories
 from checkers.evidence.planned import Kind
+from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.asked import asked_by_clients
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import cuts_links
-from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
 from checkers.verdict import CheckResult, EventValue, counted
 
@@ -77,21 +77,21 @@ def serves_while_hurt(evidence: Evidence) -> CheckResult:
     processes or cut links, alone, some seconds after the last one. Quorums with voters that change,
     or lose disks, are not judged.
     """
-    looked_at, violations = 0, list[Violation]()
+    looked_at, found = 0, list[Suspicion]()
     for duty in _duties(evidence):
         fault = duty.fault
         begin, end = fault.begin_ns, min(fault.end_ns, main_ends(evidence))
         if end - begin <= duty.within_s * SECOND or duty.asked(begin, end).num_rows < ENOUGH:
             continue
         looked_at += 1
-        violations += _unserved(duty, begin, end)
-    real = not evidence.info.is_simulated
-    starved = why_in_doubt(evidence.info.pressure) if violations and real else ""
+        found += _unserved(duty, begin, end)
+    told = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
         unit="times of a fault that hit few nodes",
-        violations=[] if starved else violations,
-        gaps=[f"{violations[0].message}; but {starved}"] if starved else [],
+        violations=told.accused,
+        starved=told.starved,
+        gaps=told.unmeasured,
         needs="faults, and operations meanwhile",
         holds="the others served all the time",
         algorithm="the longest time without a success while enough nodes are undisturbed",
@@ -221,7 +221,7 @@ def _session_s(info: RunInfo) -> float:
 # --- what was not served ---
 
 
-def _unserved(duty: _Duty, begin: int, end: int) -> Iterator[Violation]:
+def _unserved(duty: _Duty, begin: int, end: int) -> Iterator[Suspicion]:
     done = duty.ops.filter(pc.fill_null(pc.equal(duty.ops["outcome"], "ok"), False))
     silent, until = _longest_without(done["t1"].to_numpy(), begin, end)
     if until - silent <= duty.within_s * SECOND:
@@ -234,7 +234,8 @@ def _unserved(duty: _Duty, begin: int, end: int) -> Iterator[Violation]:
     text = f"no {duty.what} succeeded for {(until - silent) / SECOND:.1f} s of the {fault.kind} of "
     text += f"{names}, which leaves enough of the others undisturbed to serve within "
     text += f"{duty.within_s:g} s; {counted(asked.num_rows, 'was', 'were')} asked for"
-    yield Violation(text, [fault.shown("began", begin), *_rows(asked)])
+    violation = Violation(text, [fault.shown("began", begin), *_rows(asked)])
+    yield Suspicion(violation, silent, until)
 
 
 def _longest_without(succeeded: Ints, begin: int, end: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import Restart, restarts
+from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.partitions.traced_replicas import METADATA, told
 from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms, processes_of
 from checkers.verdict import CheckResult, EventValue
@@ -38,7 +39,7 @@ def brokers_are_let_in(evidence: Evidence) -> CheckResult:
     within_s = bounds_of(evidence).leader_within_s + _LET_IN_S
     limit = int(within_s * SECOND)
     quiet = [calm for calm in calms(evidence, since=0) if calm.fault is None]
-    looked_at, violations = 0, []
+    looked_at, found = 0, list[Suspicion]()
     for process in evidence.once(processes_of):
         for by, last in _ends_of_waits(process, quiet, limit):
             looked_at += 1
@@ -50,15 +51,18 @@ def brokers_are_let_in(evidence: Evidence) -> CheckResult:
                     else "was fenced at their end"
                 )
                 at: dict[str, EventValue] = {"what": "nothing was wrong until then", "t_ns": by}
-                violations.append(Violation(text, [witness(last, "said last"), at]))
+                violation = Violation(text, [witness(last, "said last"), at])
+                found.append(Suspicion(violation, by - limit, by))
+    sorted_out = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
         unit="brokers in times of calm",
-        violations=violations,
+        violations=sorted_out.accused,
+        starved=sorted_out.starved,
         needs=NEED,
         holds=f"each was unfenced within {within_s:g} s",
         algorithm="the last b.life of each process once it had been undisturbed for long enough",
-        gaps=gaps(evidence.lives),
+        gaps=[*sorted_out.unmeasured, *gaps(evidence.lives)],
         nothing=f"no broker was undisturbed for {within_s:g} s" if evidence.lives else "",
     )
 
@@ -98,7 +102,7 @@ def silent_brokers_are_fenced(evidence: Evidence) -> CheckResult:
         return unread(unit, METADATA)
     within_s = bounds_of(evidence).leader_within_s + session_s(evidence) + LATENCY_S
     times = list(calms(evidence, since=0))
-    looked_at, violations = 0, []
+    looked_at, found = 0, list[Suspicion]()
     for restart in _off_for(evidence, times, int(within_s * SECOND)):
         looked_at += 1
         before = restart.registration.before
@@ -112,11 +116,15 @@ def silent_brokers_are_fenced(evidence: Evidence) -> CheckResult:
                 "epoch": restart.registration.after.epoch,
             }
             ended = restart.fault.shown("ended the process before", restart.fault.t_start)
-            violations.append(Violation(text, [ended, at]))
+            off = (restart.fault.begin_ns, restart.fault.end_ns)
+            found.append(Suspicion(Violation(text, [ended, at]), *off))
+    sorted_out = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
         unit=unit,
-        violations=violations,
+        violations=sorted_out.accused,
+        starved=sorted_out.starved,
+        gaps=sorted_out.unmeasured,
         needs=METADATA,
         holds=f"each was fenced within {within_s:g} s",
         algorithm="registrations in the metadata log, matched with the fault log by their number",

@@ -16,6 +16,7 @@ from chaos.progress import ConsoleProgress
 from chaos.run.launch import Ran
 from chaos.run.planning import Choices, plan_of
 from chaos.scenarios import SCENARIOS
+from checkers.conclusion import STARVED
 from checkers.history.sealed_run import RunInfo
 from checkers.run.expectation import Expectation
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -86,8 +87,8 @@ def test_what_the_target_cannot_do_is_said_before_the_first_run(prepared: list[s
     assert prepared == []
 
 
-def judged(verdict: Verdict) -> Judgement:
-    return Judgement(run_id="run", verdict=verdict, sentence=verdict.name, results=())
+def judged(verdict: Verdict, *results: CheckResult) -> Judgement:
+    return Judgement(run_id="run", verdict=verdict, sentence=verdict.name, results=results)
 
 
 NOTHING_LOST = CheckResult(
@@ -120,6 +121,15 @@ def test_a_run_that_shows_nothing_is_set_aside_and_an_accusation_never(
     found = doubt_of(Expectation(verdict=expected), judged(seen), info)
     assert found.startswith(doubt)
     assert bool(found) == bool(doubt)
+
+
+def test_a_run_that_was_starved_for_a_moment_is_set_aside() -> None:
+    """Over the whole run its figures are good."""
+    slow = CheckResult(
+        check="serves-in-calm", verdict=Verdict.ERROR, message="but a timer", facts={STARVED: 1}
+    )
+    expected = Expectation(verdict=Verdict.VALID)
+    assert doubt_of(expected, judged(Verdict.ERROR, slow), CALM) == "but a timer"
 
 
 @pytest.fixture

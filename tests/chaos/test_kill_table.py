@@ -13,6 +13,7 @@ from chaos.selftest.kill_table import (
     is_decided,
     trial_of,
 )
+from checkers.conclusion import STARVED
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 NAMED = ("Q17-no-leader-again", "Q5-log-matching")
@@ -162,3 +163,14 @@ def test_json_is_one_object() -> None:
     assert [row["holds"] for row in rows] == [True, False]
     assert rows[0]["accused_by_named"] == ["Q5-log-matching"]
     assert (rows[0]["inside"], rows[0]["inside_named"], rows[0]["seeds"]) == ([], [], [1])
+
+
+def test_a_try_that_was_starved_is_tried_again() -> None:
+    failed = trial(verdict=Verdict.ERROR)
+    assert is_decided(SuspectKind.MUTATION, NAMED, failed)
+    assert not is_decided(SuspectKind.MUTATION, NAMED, replace(failed, starved=True))
+    slow = CheckResult(
+        check="recovers-when-healed", verdict=Verdict.ERROR, message="", facts={STARVED: 1}
+    )
+    judgement = Judgement(run_id="1", verdict=Verdict.ERROR, sentence="", results=(slow,))
+    assert trial_of(judgement, seed=1, seconds=2.0, directory="runs/1").starved

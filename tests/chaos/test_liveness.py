@@ -128,14 +128,14 @@ def test_on_a_machine_that_had_time_the_cluster_is_to_blame(
     assert (info.finished, info.trouble, info.pressure) == (False, "", QUIET)
 
 
-def test_on_a_starved_machine_nobody_can_tell(
+def test_a_starved_machine_is_named_and_no_node_accused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told(monkeypatch, STARVED)
     judgement = run(tmp_path, Leaderless())
-    assert row(judgement).verdict is Verdict.UNKNOWN
+    assert row(judgement).verdict is Verdict.ERROR
     assert "4,000 ms late" in row(judgement).message
-    assert judgement.verdict not in (Verdict.INVALID, Verdict.ERROR)
+    assert judgement.verdict is Verdict.ERROR
 
 
 def test_a_cluster_that_goes_on_has_recovered(
@@ -144,6 +144,9 @@ def test_a_cluster_that_goes_on_has_recovered(
     told(monkeypatch, QUIET)
     judgement = run(tmp_path, FakeCluster())
     assert row(judgement).verdict is Verdict.VALID
+    load = read_run_info(tmp_path).machine_load
+    assert load[0]["t_ns"] < 1e8
+    assert {each["longest_late_ms"] for each in load} == {0.0}
 
 
 def test_a_first_write_that_is_never_acknowledged_is_the_cluster_s(
@@ -221,4 +224,4 @@ def test_a_cluster_that_never_serves_is_to_blame_where_the_machine_had_time(
     assert row(judgement).message.startswith("node 2 does not tell of brokers 1, 2 within 120 s")
     told(monkeypatch, STARVED)
     (tmp_path / "starved").mkdir()
-    assert row(run(tmp_path / "starved", NeverReady(), COMES_UP)).verdict is Verdict.UNKNOWN
+    assert row(run(tmp_path / "starved", NeverReady(), COMES_UP)).verdict is Verdict.ERROR

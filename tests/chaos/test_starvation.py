@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.run.starvation import MachineWatch, read_stalls
+from chaos.run.starvation import ALL, RAN, STOLEN, WAITED, MachineWatch, read_stalls
 
 
 def watched(seconds: float, stalls: list[dict[str, int]]) -> MachineWatch:
@@ -27,6 +29,34 @@ def watched(seconds: float, stalls: list[dict[str, int]]) -> MachineWatch:
 def test_timers_that_come_on_time_are_not_late() -> None:
     figures = watched(5.05, [{}]).figures(30)
     assert figures == {"longest_late_ms": 0.0, "late_share": 0.0}
+
+
+def test_each_stretch_has_its_own_figures() -> None:
+    """The second of three: the harness waited for a core for 0.4 of 0.5 s that it wanted, and the
+    hypervisor took a quarter of the cores."""
+    stalls = [
+        {
+            "cpu": 100_000 * min(max(tick - 50, 0), 50),
+            WAITED: 800_000 * min(max(tick - 50, 0), 50),
+            RAN: 200_000 * tick,
+            STOLEN: 5 * min(max(tick - 50, 0), 50),
+            ALL: 20 * tick,
+        }
+        for tick in range(125)
+    ]
+    first, second, last = watched(12.05, stalls).stretches()
+    ends = [each["until_s"] - first["t_s"] for each in (first, second, last)]
+    assert ends == pytest.approx([5, 10, 12])
+    assert second["t_s"] == first["until_s"]
+    shares = ("cpu_share", "waited_share", "stolen_share")
+    assert [first[name] for name in shares] == [0, 0, 0]
+    assert [second[name] for name in shares] == [1, 0.8, 0.25]
+    assert [last[name] for name in shares] == [0, 0, 0]
+
+
+def test_there_is_no_stretch_without_a_second_tick() -> None:
+    assert watched(0.05, [{}]).stretches() == []
+    assert MachineWatch().stretches() == []
 
 
 def test_stalls_are_shares_of_the_time() -> None:
@@ -71,3 +101,5 @@ def test_what_the_kernel_says_only_rises() -> None:
     first, second = read_stalls(), read_stalls()
     assert first.keys() == second.keys()
     assert all(second[name] >= first[name] for name in first)
+    assert RAN not in first or second[RAN] > 0
+    assert STOLEN not in first or second[ALL] >= second[STOLEN]

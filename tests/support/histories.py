@@ -268,6 +268,7 @@ def run_info(**changes: object) -> RunInfo:
         "started_utc": "2026-01-01T00:00:00Z",
         "started_mono_ns": 0,
         "finished": True,
+        "pressure": {"longest_late_ms": 1.0},  # on a machine that had time for its nodes
     }
     told = {**fields, **changes}
     told.setdefault("gives", given(str(told["target"]), told.get("history") == HistoryKind.LOG))

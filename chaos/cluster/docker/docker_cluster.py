@@ -25,6 +25,7 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     Reaped,
+    SlowAnswer,
     UnaskedEnd,
 )
 from chaos.cluster.probe import set_elr_level
@@ -100,6 +101,10 @@ class DockerCluster(OfTarget[Target]):
             return await (await self._watched()).last_look()
         except MachineryError as error:
             return error.failed
+
+    @property
+    def slow_answers(self) -> Sequence[SlowAnswer]:
+        return self._machinery.slow_answers if self._machinery is not None else ()
 
     async def _watched(self) -> MachineryWatch:
         """Raises MachineryError if there is no engine to watch."""

@@ -8,7 +8,8 @@ second, and the first that does not work ends the run with its name.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import requests
@@ -22,10 +23,12 @@ from chaos.cluster.docker.node_processes import mono_ns_of
 from chaos.cluster.docker.readiness import Gate
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.fault_evidence import of_pause
+from chaos.cluster.interface import SlowAnswer
 from chaos.setup import docker_engine
 
 LOOK_S = 0.5
 ANSWERS_WITHIN_S = 2
+SLOW_S = 1.0  # as long as a node's shortest time-out, its election's
 # On a busy machine an answer may be late; a part that is silent for this long does not work.
 SILENT_S = 6.0
 PROXY, AGENT, ENGINE = "the proxy (toxiproxy)", "the disk agent", "the Docker engine"
@@ -57,6 +60,11 @@ class MachineryWatch:
         self._failed: FailedPart | None = None
         self._well_ns = dict.fromkeys((ENGINE, PROXY, AGENT), time.monotonic_ns())
         self._doubted = ""  # in the last check
+        self._slow: list[SlowAnswer] = []
+
+    @property
+    def slow_answers(self) -> Sequence[SlowAnswer]:
+        return tuple(self._slow)
 
     async def until_it_fails(self) -> None:
         """Runs until cancelled. Raises MachineryError."""
@@ -111,9 +119,26 @@ class MachineryWatch:
             known.append((AGENT, lambda: self._look_at_agent(agent), _logs_of(agent.container)))
         return known
 
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        """An agent that serves others meanwhile is not slow."""
+        asked_ns = time.monotonic_ns()
+        busy = False
+        try:
+            yield
+        except BusyError:
+            busy = True
+            raise
+        finally:
+            answered_ns = time.monotonic_ns()
+            if not busy and answered_ns - asked_ns > SLOW_S * 1e9:
+                slow = SlowAnswer(part=part, asked_ns=asked_ns, answered_ns=answered_ns)
+                self._slow.append(slow)
+
     def _look_at_engine(self) -> _Look:
         try:
-            self._client.ping()
+            with self._timed(ENGINE):
+                self._client.ping()
         except (DockerException, requests.RequestException) as error:
             return _Look(why=f"does not answer ({type(error).__name__})")
         return _WELL
@@ -130,14 +155,17 @@ class MachineryWatch:
         if of_pause(threads).bit and "T" in threads:
             return _Look(why="was stopped (SIGSTOP)", for_sure=True)
         api = ToxiproxyApi(self._parts.api.server, ANSWERS_WITHIN_S)
-        return _WELL if api.answers() else _Look(why="does not answer")
+        with self._timed(PROXY):
+            answers = api.answers()
+        return _WELL if answers else _Look(why="does not answer")
 
     def _look_at_agent(self, agent: Agent) -> _Look | None:
         pid, ended = self._process_of(agent.container)
         if ended is not None:
             return ended
         try:
-            agent.ask("states", ANSWERS_WITHIN_S, pid=pid)
+            with self._timed(AGENT):
+                agent.ask("states", ANSWERS_WITHIN_S, pid=pid)
         except BusyError:
             return None
         except ClusterError:

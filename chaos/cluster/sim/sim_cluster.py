@@ -18,6 +18,7 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
+    SlowAnswer,
     UnaskedEnd,
 )
 from chaos.cluster.probe import set_elr_level
@@ -127,6 +128,10 @@ class SimCluster(OfTarget[OwnNode]):
 
     async def failed_part(self) -> FailedPart | None:
         return self._watchdog.failed_part
+
+    @property
+    def slow_answers(self) -> Sequence[SlowAnswer]:
+        return ()  # its time is virtual, and nothing is late
 
     async def unasked_ends(self) -> Sequence[UnaskedEnd]:
         ends = [end for machine in self.machines.values() for end in machine.unasked_ends]

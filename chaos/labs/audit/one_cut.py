@@ -28,7 +28,7 @@ from checkers.disk.fields import DamagedError
 from checkers.disk.metadata_log import METADATA_LOG
 from checkers.disk.records import decode_control, decode_metadata
 from checkers.disk.segments import LogFiles
-from checkers.run.recovery import why_in_doubt
+from checkers.evidence.starvation import why_in_doubt
 
 # The metadata logs of disks, compared record by record up to their committed end.
 #

@@ -82,6 +82,6 @@ def test_a_leader_that_is_killed_as_it_is_asked_owes_no_answer(kind: str) -> Non
     assert saw_nothing(judged(LOST, *writes(0, 50_000), faults=(killed | {"facts": facts},)))
 
 
-def test_a_machine_that_was_starved_proves_nothing() -> None:
+def test_a_machine_that_was_starved_is_named() -> None:
     late = {"longest_late_ms": 60_000.0}
-    assert judged(LOST, runtime="docker", pressure=late).verdict is UNKNOWN
+    assert judged(LOST, runtime="docker", pressure=late).verdict is Verdict.ERROR

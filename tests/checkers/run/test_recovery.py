@@ -2,7 +2,8 @@
 
 import pytest
 
-from checkers.run.recovery import STARVED, recovers_when_healed
+from checkers.evidence.starvation import STARVED
+from checkers.run.recovery import recovers_when_healed
 from checkers.verdict import Verdict
 from tests.support.histories import make_run
 
@@ -24,15 +25,15 @@ def test_on_a_machine_that_had_time_a_node_is_to_blame() -> None:
 
 
 @pytest.mark.parametrize("figure", list(STARVED))
-def test_on_a_starved_machine_nobody_can_tell(figure: str) -> None:
+def test_a_starved_machine_is_named_and_no_node_accused(figure: str) -> None:
     pressure = {**QUIET, figure: STARVED[figure] * 1.01}
     found = recovers_when_healed(make_run(stuck=STUCK, finished=False, pressure=pressure))
-    assert found.verdict is Verdict.UNKNOWN
+    assert (found.verdict, found.count) == (Verdict.ERROR, 0)
     assert "the machine was starved" in found.message
 
 
 def test_nobody_can_tell_where_nobody_measured() -> None:
-    found = recovers_when_healed(make_run(stuck=STUCK, finished=False))
+    found = recovers_when_healed(make_run(stuck=STUCK, finished=False, pressure={}))
     assert found.verdict is Verdict.UNKNOWN
     assert "it was not measured" in found.message
 

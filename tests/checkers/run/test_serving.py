@@ -87,7 +87,7 @@ def test_a_process_that_ended_by_itself_and_a_cluster_that_is_stuck_are_others_t
 
 @pytest.mark.parametrize(
     ("pressure", "verdict"),
-    [(FIGURES, INVALID), ({}, UNKNOWN), ({"longest_late_ms": 1e4}, UNKNOWN)],
+    [(FIGURES, INVALID), ({}, UNKNOWN), ({"longest_late_ms": 1e4}, Verdict.ERROR)],
 )
 def test_where_time_is_real_the_machine_may_be_to_blame(
     pressure: dict[str, float], verdict: Verdict

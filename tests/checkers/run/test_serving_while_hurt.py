@@ -92,7 +92,7 @@ def test_where_time_is_real_it_takes_longer_and_the_machine_may_be_to_blame() ->
     late = {"runtime": "docker", "pressure": figures}
     assert judged(silent(11_000), hurt("kill", 2), **late).verdict is INVALID
     late = {"runtime": "docker", "pressure": {"longest_late_ms": 1e4}}
-    assert judged(silent(11_000), hurt("kill", 2), **late).verdict is UNKNOWN
+    assert judged(silent(11_000), hurt("kill", 2), **late).verdict is Verdict.ERROR
 
 
 # --- partitions ---
