@@ -2,13 +2,19 @@
 in good order: how long replication takes to be whole again, what brokers at rest cost, and what a
 write for all replicas takes beside that of an empty cluster.
 
+    python -m tests.bench.growth [--partitions N ...] [--restarts N]
+
 Real processes on loopback and on this machine's disk, with Kafka's time-outs. Whole is what the
-brokers tell: each partition has three members in its ISR, and each broker is up.
+brokers tell: each partition has three members in its ISR, and each broker is up; of new ones, every
+broker has made the logs as well. Every step is a row of its own, so that a measurement which is
+interrupted has shown what it found until then.
 """
 
+import argparse
 import os
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -18,7 +24,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from node import limits
-from tests.bench.row import Row
+from tests.bench.row import Row, table
 from tests.support.own_brokers import OwnBroker, OwnCluster, own_cluster
 from tests.support.quorum_processes import wait_until
 
@@ -27,56 +33,75 @@ BAR_S = 30.0
 _BROKERS = (2, 3, 4)
 _OF_A_TOPIC = 100
 _ONE = "one"  # the topic that is written to
-_PARTITIONS = limits.MAX_PARTITIONS - 1 - _OF_A_TOPIC  # beside that, and what there may be besides
+_MOST = limits.MAX_PARTITIONS - 1 - _OF_A_TOPIC  # beside that, and what there may be besides
+PARTITIONS = (1_000, 3_000, 5_000, _MOST)
 _WRITES = 200
 _IDLE_S = 20.0
 _WITHIN_S = 900.0  # on a machine that others use
 _SETTINGS = "broker.heartbeat.interval.ms=2000\nreplica.fetch.backoff.ms=1000\n"
 
 
-def measure() -> Iterator[Row]:
-    with TemporaryDirectory(dir=Path.cwd()) as directory:
-        home = Path(directory)
-        of_quorum = "broker.session.timeout.ms=9000\n"
-        with own_cluster(home, 1, _BROKERS, of_quorum, _SETTINGS) as cluster:
-            yield from _measure(cluster)
+def measure(
+    partitions: Sequence[int] = PARTITIONS,
+    restarts: int = RESTARTS,
+    quorum: str = "broker.session.timeout.ms=9000\n",
+) -> Iterator[Row]:
+    """With so many partitions, one after the other, and as many restarts with the most of them."""
+    with (
+        TemporaryDirectory(dir=Path.cwd()) as directory,
+        own_cluster(Path(directory), 1, _BROKERS, quorum, _SETTINGS) as cluster,
+    ):
+        admin = cluster.admin()
+        _make(admin, _ONE, 1)
+        empty_ms = _write_ms(cluster)
+        yield Row(name="no partitions: a write for all replicas", value=empty_ms, unit="ms")
+        made = 0
+        for count in partitions:
+            yield from _grown(cluster, admin, made, count, empty_ms)
+            made = count
+        for number in range(restarts):
+            broker = cluster.brokers[_BROKERS[number % len(_BROKERS)]]
+            yield _restarted(cluster, broker, number, made)
+        if restarts:
+            yield _idle(cluster, f"{made:,} partitions: CPU of a broker after restarts")
 
 
-def _measure(cluster: OwnCluster) -> Iterator[Row]:
-    admin = cluster.admin()
-    _make(admin, _ONE, 1)
-    empty_ms = _write_ms(cluster)
+def _grown(
+    cluster: OwnCluster, admin: AdminClient, made: int, count: int, empty_ms: float
+) -> Iterator[Row]:
     began = time.monotonic()
-    for number in range(_PARTITIONS // _OF_A_TOPIC):
-        _make(admin, f"many-{number}", _OF_A_TOPIC)
-    made_s = time.monotonic() - began
+    for first in range(made, count, _OF_A_TOPIC):
+        _make(admin, f"many-{first}", min(_OF_A_TOPIC, count - first))
+    created_s = time.monotonic() - began
     _wait_until_whole(cluster)
+    _wait_until_made(cluster, count + 1)
+    whole_s = time.monotonic() - began
+    yield Row(
+        name=f"{count:,} partitions: until replication of {count - made:,} new ones is whole",
+        value=whole_s,
+        unit="s",
+        note=f"created in {created_s:.0f} s",
+    )
+    yield _idle(cluster, f"{count:,} partitions: CPU of a broker at rest")
     full_ms = _write_ms(cluster)
     yield Row(
-        name=f"{_PARTITIONS:,} partitions: a write for all replicas, of an empty cluster's",
+        name=f"{count:,} partitions: a write for all replicas, of an empty cluster's",
         value=full_ms / empty_ms,
         unit="ratio",
         bar=2,
-        note=f"{full_ms:.1f} and {empty_ms:.1f} ms, medians of {_WRITES}; made in {made_s:.0f} s",
+        note=f"{full_ms:.1f} and {empty_ms:.1f} ms, medians of {_WRITES}",
     )
-    yield _idle(cluster, "at rest")
-    took, ended = [], []
-    for number in range(RESTARTS):
-        broker = cluster.brokers[_BROKERS[number % len(_BROKERS)]]
-        ended_s, whole_s = _restart(cluster, broker)
-        print(f"  restart {number + 1}: broker {broker.id} ended in {ended_s:.1f} s,", end=" ")
-        print(f"whole {whole_s:.1f} s after that, load {os.getloadavg()[0]:.0f}", flush=True)
-        ended.append(ended_s)
-        took.append(whole_s)
-    if took:
-        yield Row(
-            name=f"restarts of a broker in good order: until replication is whole, {len(took)}",
-            value=max(took),
-            unit="s",
-            bar=BAR_S,
-            note=f"median {median(took):.1f} s; until it has ended {max(ended):.1f} s at most",
-        )
-        yield _idle(cluster, "after them")
+
+
+def _restarted(cluster: OwnCluster, broker: OwnBroker, number: int, count: int) -> Row:
+    ended_s, whole_s = _restart(cluster, broker)
+    return Row(
+        name=f"{count:,} partitions, restart {number + 1}: until replication is whole",
+        value=whole_s,
+        unit="s",
+        bar=BAR_S,
+        note=f"broker {broker.id} ended in {ended_s:.1f} s; load {os.getloadavg()[0]:.0f}",
+    )
 
 
 def _make(admin: AdminClient, name: str, partitions: int) -> None:
@@ -126,6 +151,16 @@ def _wait_until_whole(cluster: OwnCluster, restarted: OwnBroker | None = None) -
     wait_until(look, f"all is whole\n{cluster.told()}", _WITHIN_S)
 
 
+def _wait_until_made(cluster: OwnCluster, count: int) -> None:
+    """A replica is in the ISR of a new partition from the start, before its broker has a log."""
+
+    def look() -> bool | None:
+        made = [len([*each.data.glob("[!_]*-*/")]) for each in cluster.brokers.values()]
+        return min(made) >= count or None
+
+    wait_until(look, f"each broker has {count:,} logs\n{cluster.told()}", _WITHIN_S)
+
+
 def _write_ms(cluster: OwnCluster) -> float:
     """The median of writes one after the other."""
     settings = {"bootstrap.servers": cluster.servers(), "acks": "all", "linger.ms": 0}
@@ -139,12 +174,12 @@ def _write_ms(cluster: OwnCluster) -> float:
     return median(took) * 1000
 
 
-def _idle(cluster: OwnCluster, when: str) -> Row:
+def _idle(cluster: OwnCluster, name: str) -> Row:
     before = _cpu_s(cluster.brokers.values())
     time.sleep(_IDLE_S)  # what is measured is how little is done meanwhile
     spent = [now - then for now, then in zip(_cpu_s(cluster.brokers.values()), before, strict=True)]
     return Row(
-        name=f"{_PARTITIONS:,} partitions: CPU of a broker {when}, at most",
+        name=f"{name}, at most",
         value=max(spent) / _IDLE_S * 100,
         unit="% of a core",
         bar=10,
@@ -158,3 +193,19 @@ def _cpu_s(brokers: Iterable[OwnBroker]) -> list[float]:
         fields = Path(f"/proc/{broker.process.pid}/stat").read_text().rpartition(")")[2].split()
         found.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
     return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.growth", description=__doc__)
+    parser.add_argument("--partitions", type=int, nargs="+", default=PARTITIONS, metavar="N")
+    parser.add_argument("--restarts", type=int, default=RESTARTS, metavar="N")
+    given = parser.parse_args()
+    missed = False
+    for row in measure(given.partitions, given.restarts):
+        print(table([row]), flush=True)
+        missed |= row.holds is False
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
