@@ -137,8 +137,9 @@ class Lifecycle:
             self.is_fenced = response.is_fenced
             self.is_caught_up = self.is_caught_up or response.is_caught_up
             self._follow(response)
-            is_settled = self.state is LifeState.RUNNING
-            self._due_ns = mono_ns + (self._interval_ns if is_settled else _CATCHING_UP_NS)
+            if self.state is not LifeState.SHUTTING_DOWN:
+                is_settled = self.state is LifeState.RUNNING
+                self._due_ns = mono_ns + (self._interval_ns if is_settled else _CATCHING_UP_NS)
 
     def _follow(self, told: BrokerHeartbeatResponse) -> None:
         match self.state:
@@ -152,6 +153,7 @@ class Lifecycle:
                 pass
 
     def _let_go(self) -> None:
+        """It is fenced by now, and would be unfenced by another heartbeat."""
         self.state = LifeState.SHUTTING_DOWN
         self._due_ns = NEVER_NS
 

@@ -79,6 +79,7 @@ class PartitionLog:
         )
         log._begin_segment(_BEGIN)
         save_topic(disk, directory, topic)
+        log.flushed = True  # the names are durable, and there is nothing else yet
         return log
 
     @classmethod
@@ -110,7 +111,8 @@ class PartitionLog:
             states=found.states,
         )
         log._begin(found.known, found.epoch_before())
-        log.flushed = vouched.is_clean and log._is_as_found(found)
+        is_new = log.next_offset == _BEGIN and not found.has_epochs
+        log.flushed = (vouched.is_clean or is_new) and log._is_as_found(found)
         return log
 
     def _begin(self, known: LeaderEpochs | None, epoch_before: Epoch | None) -> None:
