@@ -20,6 +20,7 @@ from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.image import Change, Partition
+from checkers.evidence.partition_logs import split
 
 FOREVER_NS = int(np.iinfo(np.int64).max)
 NEVER_NS = int(np.iinfo(np.int64).min)
@@ -101,7 +102,7 @@ def _history(
         # deleted, and perhaps created again: answers do not say which of the two they mean
         return None
     offsets = np.array([change.offset for change in changes], np.int64)
-    told = _told(_answers(evidence.tables["probes"], key), states)
+    told = _told(answers_about(evidence, key), states)
     following = [change.min_isr for change in changes[1:]]
     needed = [change.min_isr for change in changes]
     lowest = [min(pair) for pair in zip(needed, [*following, needed[-1]], strict=True)]
@@ -120,10 +121,16 @@ def _history(
 # --- answers about the partition ---
 
 
-def _answers(probes: pa.Table, key: str) -> list[dict[str, Any]]:
-    mine = pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
-    rows: list[dict[str, Any]] = probes.filter(mine).sort_by("t0").to_pylist()
+def answers_about(evidence: Evidence, key: str) -> list[dict[str, Any]]:
+    """The rows of PROBES that are about a partition, in the order in which they were asked for."""
+    found = evidence.once(_answers).get((key,))
+    rows: list[dict[str, Any]] = [] if found is None else found.sort_by("t0").to_pylist()
     return rows
+
+
+def _answers(evidence: Evidence) -> Mapping[tuple[int | str, ...], pa.Table]:
+    probes = evidence.tables["probes"]
+    return split(probes.filter(pc.equal(probes["kind"], "partition")), "key")
 
 
 def _told(rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]) -> dict[int, Told]:

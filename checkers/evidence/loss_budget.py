@@ -38,7 +38,13 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.isr_history import FOREVER_NS, NEVER_NS, IsrHistory, isr_histories
+from checkers.evidence.isr_history import (
+    FOREVER_NS,
+    NEVER_NS,
+    IsrHistory,
+    answers_about,
+    isr_histories,
+)
 from checkers.evidence.promised import InForce, topic_of
 from checkers.evidence.restarts import restarts, started_brokers
 
@@ -235,11 +241,8 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
     """The nodes that may have one: by the log, else by disks and answers, else every broker."""
     if history is not None:
         return frozenset(node for one in history.states for node in one.replicas)
-    replicas, probes = evidence.tables["replicas"], evidence.tables["probes"]
-    told = probes.filter(
-        pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
-    )
-    nodes = {node for isr in told["isr"].to_pylist() for node in isr or ()}
+    replicas = evidence.tables["replicas"]
+    nodes = {node for row in answers_about(evidence, key) for node in row["isr"] or ()}
     nodes |= set(replicas.filter(pc.equal(replicas["key"], key))["node"].to_pylist())
     if len(nodes) >= evidence.promised.replication(topic_of(key)):
         return frozenset(nodes)
@@ -323,12 +326,8 @@ class _BrokerAnswers:
 
 
 def _answers(evidence: Evidence, key: str) -> dict[int, _BrokerAnswers]:
-    probes = evidence.tables["probes"]
-    chosen = probes.filter(
-        pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
-    )
     said: dict[int, _BrokerAnswers] = {}
-    for row in chosen.sort_by("t0").to_pylist():
+    for row in answers_about(evidence, key):
         one = said.setdefault(row["node"], _BrokerAnswers())
         one.t0.append(row["t0"])
         one.t1.append(row["t1"])

@@ -8,6 +8,7 @@ disk could be read, the states are those in brokers' answers to probes.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ import pyarrow.compute as pc
 from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
-from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
+from checkers.evidence.isr_history import (
+    FOREVER_NS,
+    IsrHistory,
+    answers_about,
+    isr_histories,
+)
 from checkers.history.events import HistoryKind
 from checkers.log.findings import Findings, findings_of
 from checkers.page.timeline import integers
@@ -154,11 +160,9 @@ def _clock(evidence: Evidence, offsets: Ints) -> Ints:
 
 def _told(evidence: Evidence, key: str, end_ns: int) -> list[PartitionSpan]:
     """By brokers' answers: a claim of an older leader epoch than an earlier one changes nothing."""
-    probes = evidence.tables["probes"]
-    mine = pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
     newest = NO_LEADER
     spans: list[PartitionSpan] = []
-    for row in probes.filter(mine).sort_by("t1").to_pylist():
+    for row in sorted(answers_about(evidence, key), key=itemgetter("t1")):
         newest = max(newest, row["epoch"])
         claim = _claim(row, end_ns)
         same = bool(spans) and claim == replace(spans[-1], from_ns=claim.from_ns)
