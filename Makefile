@@ -46,6 +46,7 @@ lint: .venv/test.stamp
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
+	@$(BIN)/mypy .ci/build_backend.py
 	@$(BIN)/lint-imports
 
 # What is compiled beforehand is not waited for in the middle of a test.

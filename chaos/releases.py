@@ -21,6 +21,7 @@ def setup_command(release: str, target: str = KAFKA) -> str:
 
 _PACKAGES = ("confluent-kafka", "kafka-python", "kio", "numpy", "pyarrow")
 _GIT_WITHIN_S = 5.0
+BUILT_FROM = "commit.txt"  # a wheel's, beside its packages
 
 
 def made_of(*, this_machine: bool) -> dict[str, str]:
@@ -48,10 +49,12 @@ def _version(package: str) -> str:
 
 @cache
 def _commit() -> dict[str, str]:
-    """The commit of this program's checkout; empty where it was installed without one."""
+    """The commit of this program's checkout, or the one that its wheel was built from; empty where
+    neither is known."""
     root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
-        return {}
+        built = root / BUILT_FROM
+        return {"commit": built.read_text().strip()} if built.exists() else {}
     commit = _git(root, "rev-parse", "HEAD")
     changed = _git(root, "status", "--porcelain", "--untracked-files=no")
     return {"commit": f"{commit} with changes" if changed else commit} if commit else {}

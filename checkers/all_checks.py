@@ -68,7 +68,7 @@ _MODULES = (
 
 
 def _defined_in(name: str) -> list[Check]:
-    module = import_module(f"checkers.{name}")
+    module = import_module(f"{__package__}.{name}")
     found = [each for each in vars(module).values() if isinstance(each, Check)]
     return [check for check in found if check.judges.__module__ == module.__name__]
 

@@ -87,7 +87,7 @@ def planted_by(mutation: str) -> Planted:
     """The replacement that the module of a mutation makes, by its id."""
     name = mutation.upper().replace("-", "_")
     for family in FAMILIES:
-        planted = getattr(import_module(f"chaos.bugs.{family}"), name, None)
+        planted = getattr(import_module(f"{__package__}.{family}"), name, None)
         if planted is not None:
             assert isinstance(planted, Planted)
             return planted

@@ -2,12 +2,15 @@
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
 from chaos.errors import OperatorError
 from checkers.verdict import Verdict
+
+_OF_SPARK = ("pyspark", "pandas", "altair", "vl_convert")  # the extra `spark`, but for its Java
 
 
 def add_parser(commands: Commands) -> None:
@@ -36,20 +39,24 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="the page to write (default runs/report.html)",
     )
+    arguments.add_json(command, "the page's path, the runs, and contradictions")
     arguments.add_master(command, "a Spark cluster with access to the same files (default: local)")
 
 
 def run(parsed: argparse.Namespace) -> int:
     from chaos.progress import ConsoleProgress
     from chaos.run.checking import find_runs
+    from chaos.run.terminal import document
 
-    try:
-        from spark_reports.java import JavaNotFoundError
-        from spark_reports.report_build import NothingToReportError, build
-    except ImportError as error:
+    lacking = [each for each in _OF_SPARK if find_spec(each) is None]
+    if lacking:
         raise OperatorError(
-            f"reports of many runs need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
-        ) from error
+            f"reports of many runs need Spark: no {' and no '.join(lacking)} is installed\n"
+            "  try: pip install 'kraft-chaos[spark]'"
+        )
+    from spark_reports.java import JavaNotFoundError
+    from spark_reports.report_build import NothingToReportError, build
+
     runs, progress = find_runs(parsed.runs), ConsoleProgress()
     try:
         contradictions = build(runs, parsed.out, master=parsed.master, progress=progress.tell)
@@ -57,5 +64,10 @@ def run(parsed: argparse.Namespace) -> int:
         raise OperatorError(str(error)) from error
     for words in contradictions:
         progress.tell(f"the tables contradict the verdict of {words}")
-    sys.stdout.write(f"page: {parsed.out}\n")
+    about = {
+        "page": str(parsed.out),
+        "runs": [str(directory) for directory in runs],
+        "contradictions": list(contradictions),
+    }
+    sys.stdout.write((document(about) if parsed.json else f"page: {parsed.out}") + "\n")
     return Verdict.INVALID.exit_code if contradictions else 0

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers import partitions, quorum
 from checkers.all_checks import CHECKS
 from checkers.check import Check
 from checkers.disk.metadata_log import ALWAYS_COMPACTED
@@ -26,7 +27,7 @@ from checkers.history.tables import TABLES
 from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict, counted, worst
 
-_QUORUM, _PARTITIONS = "checkers.quorum.", "checkers.partitions."
+_QUORUM, _PARTITIONS = f"{quorum.__name__}.", f"{partitions.__name__}."
 _UNCOMPACTED = ("partition-contiguous", "P11-replicas-agree")  # compaction leaves gaps
 # Checks with premises that nodes may have from files of their own.
 _CONFIGURED = {

@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import importlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -83,11 +82,11 @@ def _warm(progress: Tell) -> None:
     with _alone(name, progress):
         if stamp.exists():
             return
-        warm = getattr(importlib.import_module("checkers.linearizability"), "warm", None)
-        if warm is not None:
-            progress("warming the checkers' caches")
-            warm()
-            stamp.touch()
+        from checkers.linearizability import warm
+
+        progress("warming the checkers' caches")
+        warm()
+        stamp.touch()
 
 
 def _digest(package: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import docker
 from docker.errors import APIError, BuildError, ImageNotFound
 
-from chaos.setup.shell import SetupError, log_file, repository
+from chaos.setup.shell import SetupError, log_file, module_name, repository
 
 BASE = "kraft-chaos/base:latest"
 TOXIPROXY_VERSION = "2.12.0"
@@ -22,6 +22,7 @@ AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
 NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
+_PROGRAM = "program/" + module_name("").replace(".", "/")  # in a build context
 TRUSTED = Path("/usr/local/share/ca-certificates")  # certificates of this machine's administrator
 
 
@@ -66,7 +67,7 @@ def agent_recipe(base: str) -> Recipe:
     modules = sorted((repository() / where).glob("agent_*.py"))
     files = {
         "Dockerfile": _compose("agent", "Dockerfile"),
-        **{str(where / module.name): module.read_bytes() for module in modules},
+        **{f"{_PROGRAM}{where / module.name}": module.read_bytes() for module in modules},
     }
     return Recipe(repository=AGENT_REPOSITORY, base=base, files=files)
 
@@ -76,7 +77,7 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
     files = {
         "Dockerfile": _compose("node", "Dockerfile"),
         "entry": _compose("node", "entry"),
-        **{f"node/{path}": content for path, content in _sources(repository() / "node")},
+        **{f"{_PROGRAM}node/{path}": code for path, code in _sources(repository() / "node")},
         **_mutations(),
         **{f"wheels/{wheel.name}": wheel.read_bytes() for wheel in sorted(wheels.glob("*.whl"))},
     }
@@ -86,8 +87,8 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
 def _mutations() -> dict[str, bytes]:
     """Planted bugs enter with the process; nothing else of the harness is in the image."""
     planted = _sources(repository() / "chaos" / "bugs")
-    files = {f"chaos/bugs/{path}": content for path, content in planted}
-    return {"chaos/__init__.py": b"", **files}
+    files = {f"{_PROGRAM}chaos/bugs/{path}": content for path, content in planted}
+    return {f"{_PROGRAM}chaos/__init__.py": b"", **files}
 
 
 def toxiproxy_recipe(binary: bytes) -> Recipe:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+_BELOW = __name__.removesuffix("chaos.setup.shell")  # "kraft_chaos." in a wheel
+
 # The directory of the harness's own files: per user, outside any run.
 
 
@@ -30,6 +32,12 @@ def runtime_dir() -> Path:
 def repository() -> Path:
     """The directory that holds `compose/` and the packages."""
     return Path(__file__).resolve().parents[2]
+
+
+def module_name(name: str) -> str:
+    """The name by which a module of ours is imported: `node.server` in a checkout, and below
+    `kraft_chaos` where a wheel has put it there."""
+    return _BELOW + name
 
 
 def _made(path: Path) -> Path:

@@ -13,10 +13,11 @@ from docker.models.containers import Container
 
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.labels import ContainerRole, RunLabels
+from chaos.setup.shell import module_name
 
 CAPABILITIES = ["SYS_ADMIN", "SYS_PTRACE", "MKNOD", "NET_ADMIN"]
 DEVICES = ["b 7:* rwm", "c 10:237 rwm"]  # loop devices and /dev/loop-control
-PROGRAM = ["python3", "-u", "-m", "chaos.cluster.docker.agent_program"]
+PROGRAM = ["python3", "-u", "-m", module_name("chaos.cluster.docker.agent_program")]
 ANSWER_WITHIN_S = 30.0
 FRAME = struct.Struct(">BxxxL")  # the engine's header before each piece of output
 

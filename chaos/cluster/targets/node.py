@@ -8,10 +8,11 @@ from chaos.cluster.targets.own_brokers import CONTROLLERS, OwnBrokers
 from chaos.cluster.targets.target import Seat, TargetBounds, second_log_directory
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
+from chaos.setup.shell import module_name
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
-PROGRAM = ("python3", "-m", "node.server")
-MUTATED = ("python3", "-m", "chaos.bugs")
+PROGRAM = ("python3", "-m", module_name("node.server"))
+MUTATED = ("python3", "-m", module_name("chaos.bugs"))
 # Settings in the words of a command line, and the ways in which nodes know the voters.
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
 LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"

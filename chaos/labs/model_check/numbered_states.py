@@ -17,6 +17,7 @@ from chaos.labs.model_check.judged_steps import STOPPED, BrokenPromise, JudgedSt
 from chaos.labs.model_check.possible_moves import Move, loses_power, make
 from chaos.labs.model_check.replica import LiveReplica
 from chaos.labs.model_check.views import Naming, ReplicaView, view
+from chaos.setup.shell import module_name
 from node.ids import NodeId
 from node.raft.voter_forms import VoterChange
 
@@ -29,7 +30,7 @@ from node.raft.voter_forms import VoterChange
 T = TypeVar("T")
 
 # The modules of classes whose objects change while a replica runs.
-_CHANGING = ("node.", "chaos.labs.model_check.replica", "chaos.labs.model_check.replica")
+_CHANGING = (module_name("node."), f"{__package__}.replica")
 # Whether values of a type are pickled, and made again in each copy. Tuples may hold changing
 # values, and methods belong to such; others are as fast to make as to look up.
 _MADE_ANEW: dict[type, bool] = dict.fromkeys(
