@@ -5,6 +5,7 @@ import argparse
 import difflib
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaos.cluster.targets.kafka_settings import MOST
@@ -107,7 +108,20 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
         own_help=True,
     )
-    command.add_argument("scenario", metavar="SCENARIO", help="see kraft-chaos list")
+    command.add_argument(
+        "scenario",
+        nargs="?",
+        default="",
+        metavar="SCENARIO",
+        help="see kraft-chaos list; or one of --scenario-file",
+    )
+    command.add_argument(
+        "--scenario-file",
+        type=Path,
+        metavar="FILE",
+        help="scenarios of your own, in Python or TOML (docs/how-to/own-scenarios.md); the run "
+        "records the file, and replay and shrink execute what it recorded",
+    )
     command.add_argument(
         "-h", "--help", nargs=0, action=_ScenarioHelp, help="show this, and describe the scenario"
     )
@@ -212,9 +226,13 @@ def run(parsed: argparse.Namespace) -> int:
 def choices_of(parsed: argparse.Namespace) -> "Choices":
     """The user's choices for the run."""
     from chaos.run.planning import Choices
+    from chaos.run.scenario_file import read_scenario_file
 
+    if not parsed.scenario and parsed.scenario_file is None:
+        raise UsageError("run needs a scenario\n  try: kraft-chaos list, or --scenario-file FILE")
     return Choices(
         scenario=parsed.scenario,
+        file=read_scenario_file(parsed.scenario_file) if parsed.scenario_file else None,
         seed=parsed.seed,
         nodes=parsed.nodes,
         duration_s=parsed.duration,

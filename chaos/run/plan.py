@@ -8,6 +8,7 @@ from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.script import Schedule, Script
+from chaos.run.scenario_file import ScenarioFile
 from chaos.scenario import SCENARIO_SETTINGS, Scenario
 from checkers.run.expectation import Expectation
 from workloads.register_options import RegisterOptions
@@ -33,6 +34,7 @@ class RunPlan:
     side: str = ""  # side of the scenario, in a comparison
     runtime: str = "docker"
     mutation: str = ""  # planted in every node
+    file: ScenarioFile | None = None  # that has the scenario, where it is a user's own
     # The fate of the cluster; not written down, since a replay need not repeat it.
     keep: bool = False
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine

@@ -11,6 +11,7 @@ from chaos.errors import UsageError
 from chaos.nemesis.recorded import schedule_from, windows_as_json
 from chaos.run.plan import RunPlan
 from chaos.run.planning import Choices, plan_of
+from chaos.run.scenario_file import ScenarioFile, scenarios_in
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -46,6 +47,7 @@ def plan_as_json(plan: RunPlan) -> dict[str, Any]:
         "load": load_as_json(plan.load),
         "conditions": plan.conditions.as_json(),
         "schedule": None if plan.schedule is None else windows_as_json(plan.schedule),
+        **({} if plan.file is None else {"scenario_file": plan.file.as_json()}),
     }
 
 
@@ -63,8 +65,10 @@ def plan_from(content: Mapping[str, Any]) -> RunPlan:
 
 def _plan(content: Mapping[str, Any]) -> RunPlan:
     schedule = content["schedule"]
+    file = ScenarioFile(**content["scenario_file"]) if "scenario_file" in content else None
     return RunPlan(
-        scenario=_scenario(content["scenario"]),
+        scenario=_scenario(content["scenario"], file),
+        file=file,
         settings=dict(content["settings"]),
         load=load_from(content["load"]),
         conditions=conditions_from(content["conditions"]),
@@ -73,10 +77,11 @@ def _plan(content: Mapping[str, Any]) -> RunPlan:
     )
 
 
-def _scenario(name: str) -> Scenario:
-    known = SCENARIOS | CONTROLS
+def _scenario(name: str, file: ScenarioFile | None) -> Scenario:
+    known = SCENARIOS | CONTROLS if file is None else scenarios_in(file)
     if name not in known:
-        raise ValueError(f"this version has no scenario {name!r}")
+        where = "this version" if file is None else f"the recorded {file.name}"
+        raise ValueError(f"{where} has no scenario {name!r}")
     return known[name]
 
 
@@ -90,6 +95,8 @@ def _in_words(error: Exception) -> str:
 def command_of(plan: RunPlan, run_id: str) -> str:
     """The command that runs it again. `run` has no option for some parts of a plan, such as a
     shrunk schedule; the command then names the run: its run.json has everything."""
+    if plan.file is not None:
+        return replay_line(run_id)  # of the file only the text is known
     try:
         choices = _choices(plan)
         if _comparable(plan_of(choices)) == _comparable(plan):

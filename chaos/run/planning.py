@@ -1,6 +1,7 @@
 """From a user's choices to a plan, or the reason why there is none; `chaos.run.plan_files` is the
 way back."""
 
+import difflib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from chaos.nemesis.script import Begin, End, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.run.plan import RunPlan
 from chaos.run.runtimes import DOCKER, RUNTIMES
+from chaos.run.scenario_file import ScenarioFile, scenarios_in
 from chaos.scenario import SCENARIO_SETTINGS, SIM, OnKafka, Scenario, Trial
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -96,6 +98,7 @@ class Choices:
     """A user's choices. None, 0 or "": as in the scenario, or drawn by its seed."""
 
     scenario: str
+    file: ScenarioFile | None = None  # that has the scenario, where it is a user's own
     seed: int | None = None
     nodes: int | None = None
     duration_s: float | None = None
@@ -116,7 +119,7 @@ class Choices:
 def plan_of(choices: Choices) -> RunPlan:
     """The plan of these choices on that runtime; a swarm's seed decides the rest. Raises
     UsageError."""
-    scenario = scenario_of(choices.scenario)
+    scenario = scenario_of(choices.scenario, choices.file)
     _require_fitting(scenario, choices)
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(10**6)
     usual = _usual(scenario, choices.target)
@@ -135,6 +138,7 @@ def plan_of(choices: Choices) -> RunPlan:
         runtime=choices.runtime,
         keep=choices.keep,
         mutation=choices.mutation,
+        file=choices.file,
     )
     if scenario.trial is not None:
         left = left_to_no_seed(plan.target, of_brokers=scenario.is_of_brokers)
@@ -386,15 +390,34 @@ def takes_kafka(scenario: Scenario) -> bool:
     return False
 
 
-def scenario_of(name: str) -> Scenario:
-    """Raises UsageError, which names the known ones."""
+def scenario_of(name: str, file: ScenarioFile | None = None) -> Scenario:
+    """One of ours, or of a user's file; with the name "" the only one of the file. Raises
+    UsageError, which names the known ones."""
+    if file is not None:
+        return _own_scenario(name, file)
     if name in CONTROLS:  # not among the scenarios: most of them accuse any node
         return CONTROLS[name]
     if name not in SCENARIOS:
-        raise UsageError(
-            f"unknown scenario {name!r}; known: {', '.join(SCENARIOS)}\n  try: kraft-chaos list"
-        )
+        near = difflib.get_close_matches(name, SCENARIOS, n=3, cutoff=0.6)
+        told = f"like it: {', '.join(near)}" if near else f"known: {', '.join(SCENARIOS)}"
+        raise UsageError(f"unknown scenario {name!r}; {told}\n  try: kraft-chaos list")
     return SCENARIOS[name]
+
+
+def _own_scenario(name: str, file: ScenarioFile) -> Scenario:
+    try:
+        found = scenarios_in(file)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if not name and len(found) == 1:
+        (name,) = found
+    if name not in found:
+        raise UsageError(
+            f"{file.name} has no scenario {name!r}\n  try: one of {', '.join(sorted(found))}"
+        )
+    if name in SCENARIOS or name in CONTROLS:
+        raise UsageError(f"{file.name}: {name} is one of ours\n  try: another name")
+    return found[name]
 
 
 def sparing_load(scenario: str) -> tuple[int | None, float]:

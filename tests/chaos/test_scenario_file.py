@@ -1,0 +1,104 @@
+"""Scenarios of a user's own file, as `docs/how-to/own-scenarios.md` has them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from chaos.campaign.recorded_run import differences, plan_of_run
+from chaos.cli import main
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.run.scenario_file import ScenarioFile, scenarios_in
+from tests.support.readme import ROOT
+
+PAGE = (ROOT / "docs" / "how-to" / "own-scenarios.md").read_text()
+QUICK = ("--runtime", "sim", "--seed", "4", "--concurrency", "3", "--rate", "20")
+
+
+def of_page(kind: str) -> str:
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    return str(found)
+
+
+def toml(text: str) -> ScenarioFile:
+    return ScenarioFile(name="mine.toml", text=text)
+
+
+def test_faults_of_toml_are_in_order_of_time_with_their_victims() -> None:
+    text = """name = "mine"
+faults = [{fault = "kill-leader", at_s = 5, hold_s = 1},
+          {fault = "power-off-random", at_s = 1, hold_s = 5, node = 2}]"""
+    (found,) = scenarios_in(toml(text)).values()
+    schedule = found.schedule(seed=1, nodes=3, duration_s=3.0)
+    assert [window.at_s for window in schedule.windows] == [1.0, 5.0]
+    assert schedule.side_by_side
+    assert schedule.duration_s == 6.0, "it lasts until its last fault is over"
+    first = schedule.windows[0].fault
+    assert isinstance(first, PowerOff)
+    assert str(first.victim) == "2"
+    assert found.default_duration_s == 11.0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("name = 5 5", "mine.toml: TOMLDecodeError"),
+        ('summary = "x"', "mine.toml: KeyError: 'name'"),
+        ('name = "x"\nfault = []', "the scenario has no 'fault'; known: description, duration_s"),
+        ('name = "x"\nfaults = [{fault = "kil", at_s = 1, hold_s = 1}]', "unknown fault 'kil'"),
+        ('name = "x"\nworkload = "sql"', "unknown workload 'sql'; known: register"),
+        ('name = "x"\nload = {speed = 1}', "the load register has no 'speed'"),
+        (
+            'name = "x"\nduration_s = 1\nfaults = [{fault = "kill-leader", at_s = 1, hold_s = 1}]',
+            "duration_s is 1, and a fault lasts until 2 s",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        scenarios_in(toml(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "why"),
+    [
+        ("x = 1 / 0", (), "mine.py: ZeroDivisionError: division by zero"),
+        ("x = 1", (), "mine.py: it has no scenario"),
+        (of_page("python"), ("other",), "mine.py has no scenario 'other'\n  try: one of kill-once"),
+        (of_page("python").replace("kill-once", "baseline"), (), "baseline is one of ours"),
+    ],
+)
+def test_a_file_without_that_scenario_is_wrong_usage(
+    text: str,
+    words: tuple[str, ...],
+    why: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    assert main(["run", *words, "--scenario-file", str(file), *QUICK]) == 254
+    assert why in capsys.readouterr().err
+    assert main(["run", *QUICK]) == 254
+    assert main(["run", "--scenario-file", str(tmp_path / "none.py"), *QUICK]) == 254
+
+
+@pytest.mark.parametrize("kind", ["toml", "python"])
+def test_a_run_has_its_file_and_is_repeated_without_it(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"mine.{kind.removesuffix('thon')}"
+    file.write_text(of_page(kind))
+    out = str(tmp_path / "runs")
+    assert main(["run", "--scenario-file", str(file), *QUICK, "--json", "--out", out]) == 0
+    ran = Path(json.loads(capsys.readouterr().out)["directory"])
+    file.unlink()
+    plan = plan_of_run(ran)
+    assert plan.file == ScenarioFile(name=file.name, text=of_page(kind))
+    assert plan.scenario.name in ("leader-then-disk", "kill-once")
+    again = tmp_path / "again"
+    assert main(["replay", str(ran), "--out", str(again)]) == 0
+    assert "byte for byte as recorded" in capsys.readouterr().err
+    (other,) = (each for each in again.iterdir() if not each.is_symlink())
+    assert differences(ran, other) == []
