@@ -7,6 +7,7 @@ A command's modules are imported only when it runs: so `--help` is quick, and th
 Python itself handles Ctrl-C is short.
 """
 
+import argparse
 import os
 import select
 import signal
@@ -20,6 +21,7 @@ from chaos.commands import (
     campaign_command,
     check_command,
     compare_command,
+    completion_command,
     doctor_command,
     down_command,
     finding_command,
@@ -60,6 +62,7 @@ COMMANDS = (
     check_command,
     finding_command,
     report_command,
+    completion_command,
 )
 
 _EXAMPLES = """\
@@ -87,6 +90,9 @@ def parser() -> Parser:
         epilog=_EXAMPLES,
         formatter_class=Formatter,
     )
+    top.add_argument(
+        "--version", action=_Versions, nargs=0, help="print version, commit and libraries"
+    )
     top.add_argument("--traceback", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
@@ -94,10 +100,25 @@ def parser() -> Parser:
     return top
 
 
+class _Versions(argparse.Action):
+    """`--version` prints what takes part in a run on this machine, one a line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from chaos.releases import made_of
+
+        told = made_of(this_machine=True)
+        width = max(map(len, told))
+        sys.stdout.writelines(f"{name:<{width}}  {version}\n" for name, version in told.items())
+        parser.exit()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code; wrong usage leaves by SystemExit(254)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may hand it down ignored
-    parsed = parser().parse_args(argv)
+    top = parser()
+    parsed, unknown = top.parse_known_args(argv)
+    if unknown:
+        parsed.parser.refuse_unknown(unknown)
     try:
         code: int = parsed.run(parsed)
         sys.stdout.flush()  # here, where a broken pipe is handled

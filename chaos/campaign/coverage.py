@@ -238,16 +238,34 @@ class Fingerprint:
         role = "" if self.role == "-" else f" ({self.role})"
         return f"{self.check}: {self.anomaly}{role}"
 
+    @property
+    def rule(self) -> str:
+        """What was broken: a check of recorded events, and an invariant inside simulated nodes,
+        may have the same name."""
+        return self.check.removeprefix(_INVARIANT)
+
 
 def fingerprint(judgement: Judgement, run: Run | None) -> Fingerprint | None:
     """Of the first row that has the run's own verdict; None if the run is valid."""
+    found = fingerprints(judgement, run)
+    return found[0] if found else None
+
+
+def fingerprints(judgement: Judgement, run: Run | None) -> Sequence[Fingerprint]:
+    """Of all rows that have the run's own verdict; none if the run is valid."""
     if judgement.verdict is Verdict.VALID:
-        return None
+        return ()
     blamed = [row for row in judgement.results if row.verdict is judgement.verdict]
     if not blamed:
-        return Fingerprint(check="-", anomaly=anomaly(judgement.sentence))
-    role = _role(blamed[0], run) if run is not None else "-"
-    return Fingerprint(check=blamed[0].check, anomaly=anomaly(blamed[0].message), role=role)
+        return (Fingerprint(check="-", anomaly=anomaly(judgement.sentence)),)
+    return tuple(
+        Fingerprint(
+            check=row.check,
+            anomaly=anomaly(row.message),
+            role=_role(row, run) if run is not None else "-",
+        )
+        for row in blamed
+    )
 
 
 def unlike_expected(mismatch: str) -> Fingerprint:

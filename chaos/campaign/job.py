@@ -160,7 +160,7 @@ class Job:
 
 def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
     """The row of a run."""
-    run = _readable(ran.directory)
+    run = readable(ran.directory)
     judgement = ran.judgement
     mismatch = plan.expected.mismatch(judgement) if plan.expected is not None else None
     return SeedRow(
@@ -179,7 +179,8 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
     )
 
 
-def _readable(directory: Path) -> Run | None:
+def readable(directory: Path) -> Run | None:
+    """A run from its sealed tables; None if they cannot be read."""
     try:
         return read_run(directory)
     except UnreadableRunError:

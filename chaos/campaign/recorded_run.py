@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaign.coverage import label
-from chaos.errors import OperatorError
+from chaos.errors import OperatorError, UsageError
 from chaos.nemesis.recorded import schedule_from
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import plan_from
@@ -164,10 +164,10 @@ def _seen(row: CheckResult | None) -> Iterator[Line]:
 
 
 def run_directory(named: Path) -> Path:
-    """The run that a directory, or the `schedule.json` in it, belongs to. Raises OperatorError."""
+    """The run that a directory, or the `schedule.json` in it, belongs to. Raises UsageError."""
     directory = named if named.is_dir() else named.parent
     if not is_run(directory):
-        raise OperatorError(
+        raise UsageError(
             f"{named}: neither a run nor the schedule.json of one (no run.json)\n"
             "  try: kraft-chaos replay runs/latest"
         )
@@ -176,8 +176,8 @@ def run_directory(named: Path) -> Path:
 
 def plan_of_run(named: Path) -> RunPlan:
     """The plan of a recorded run, from its run.json, to run it again. If a `schedule.json` is
-    named, its windows are taken from there, as they may have been edited. Raises OperatorError
-    naming what cannot be read."""
+    named, its windows are taken from there, as they may have been edited. Raises UsageError
+    for what is no run, and OperatorError naming what cannot be read."""
     directory = run_directory(named)
     try:
         plan = plan_from(read_run_info(directory).plan)

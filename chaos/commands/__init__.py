@@ -19,6 +19,7 @@
     selftest_command.py      plants bugs, each of which the judge must find
     doctor_command.py        what this machine has and lacks
     setup_command.py         installs what this machine lacks
+    completion_command.py    completes words in a shell
 
 Results go to stdout, progress and errors to stderr. Every command returns its exit code.
 """

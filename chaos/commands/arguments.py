@@ -4,11 +4,12 @@ A command imports what it needs in its `run`: help loads no checker.
 """
 
 import argparse
+import difflib
 import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -41,11 +42,33 @@ def _wrapped(text: str, width: int) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Exits with 254 instead of argparse's 2, which here means `unknown`."""
+    """Exits with 254 instead of argparse's 2, which here means `unknown`. For a misspelt word it
+    names those that are most like it."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str, tries: str = "") -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(UNREADABLE, f"error: {message}\n  try: {self.prog} --help\n")
+        self.exit(UNREADABLE, f"error: {message}\n  try: {tries or f'{self.prog} --help'}\n")
+
+    def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
+        """For words that no argument takes."""
+        known = [option for action in self._actions for option in action.option_strings]
+        near = [each for word in words for each in nearest(word.partition("=")[0], known)[:1]]
+        self.error(f"unrecognized arguments: {' '.join(words)}", " or ".join(near))
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Called by argparse for every value."""
+        choices = [str(each) for each in action.choices or ()]
+        near = nearest(str(value), choices)
+        if choices and value not in (action.choices or ()) and near:
+            self.error(
+                f"unknown {str(action.metavar or action.dest).lower()} {value!r}", " or ".join(near)
+            )
+        super()._check_value(action, value)
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """The known words that are most like a misspelt one."""
+    return difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -72,7 +95,7 @@ def add(
         formatter_class=Formatter,
         add_help=not own_help,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, parser=command)
     return command
 
 
@@ -86,7 +109,9 @@ def listed(names: Iterable[str]) -> str:
 
 def fault(text: str) -> str:
     if text not in FAULTS:
-        raise argparse.ArgumentTypeError(f"unknown fault {text!r}; known:\n{listed(FAULTS)}")
+        near = nearest(text, FAULTS)
+        known = f"like it: {', '.join(near)}" if near else f"known:\n{listed(FAULTS)}"
+        raise argparse.ArgumentTypeError(f"unknown fault {text!r}; {known}")
     return text
 
 

@@ -87,7 +87,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="print each check's promise, its source, and the runs it judges",
     )
-    arguments.add_json(command, "the verdicts")
+    arguments.add_json(command, "the verdict (of several paths an array)")
     command.add_argument(
         "--reseal",
         action="store_true",

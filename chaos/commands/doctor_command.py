@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from docker.errors import DockerException
 
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
 from chaos.cluster.topology import POOL
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
 from chaos.releases import NEWEST, setup_command
 from chaos.setup import docker_engine, images, kafka_image, node_image
@@ -189,7 +190,7 @@ def _space(where: Path) -> Need:
 
 
 def add_parser(commands: Commands) -> None:
-    add(
+    command = add(
         commands,
         "doctor",
         "check what the harness needs on this machine",
@@ -199,14 +200,19 @@ def add_parser(commands: Commands) -> None:
         "missing, 255 otherwise.",
         examples="kraft-chaos doctor",
     )
+    arguments.add_json(command, "every need")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """0 if all that is not optional is there, 255 otherwise."""
-    from chaos.commands.doctor_command import examine
+    from chaos.run.terminal import document
 
-    del parsed  # it takes no flags
     needs = examine()
+    code = 0 if all(need.ok or need.optional for need in needs) else 255
+    if parsed.json:
+        rows = [asdict(need) for need in needs]
+        sys.stdout.write(document({"complete": code == 0, "needs": rows}) + "\n")
+        return code
     for need in needs:
         seen = f"{need.seen} (optional)" if need.optional else need.seen
         sys.stdout.write(f"{need.found:<8} {need.name:<16} {seen}\n")
@@ -214,4 +220,4 @@ def run(parsed: argparse.Namespace) -> int:
             sys.stdout.write(f"{'':<25} try: {need.mend}\n")
         if not need.ok and need.without:
             sys.stdout.write(f"{'':<25} without it: {need.without}\n")
-    return 0 if all(need.ok or need.optional for need in needs) else 255
+    return code

@@ -20,10 +20,11 @@ def add_parser(commands: Commands) -> None:
     )
     arguments.add_name(command)
     arguments.add_runtime(command)
+    arguments.add_json(command, "what was removed")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Removes its injected faults with it."""
     from chaos.play.playground import down
 
-    return down(ground_of(parsed))
+    return down(ground_of(parsed), as_json=parsed.json)

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from chaos.commands.arguments import Commands, add
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, nearest
 from chaos.errors import UsageError
 
 _ABOUT = (
@@ -41,23 +42,43 @@ def add_parser(commands: Commands) -> None:
         metavar="RUN",
         help="a run or a cut of the audit that shows it",
     )
+    arguments.add_json(command, "the same")
     command.add_argument("--script", action="store_true", help="print only the shell script")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """0 whatever is printed."""
     from chaos.labs.findings import FINDINGS
+    from chaos.run.rundir import is_run
+    from chaos.run.terminal import document, of_run
 
     if parsed.name is None:
         if parsed.script:
             raise UsageError("--script needs the name of a finding\n  try: kraft-chaos finding")
         width = max(map(len, FINDINGS)) + 2
         told = "\n".join(f"{each.name:<{width}}{each.title}" for each in FINDINGS.values())
+        about: dict[str, object] = {
+            "findings": [
+                {"name": each.name, "title": each.title, "scenarios": list(each.scenarios)}
+                for each in FINDINGS.values()
+            ]
+        }
     elif parsed.name not in FINDINGS:
-        known = ", ".join(FINDINGS)
-        raise UsageError(f"unknown finding {parsed.name!r}; known: {known}")
+        near = nearest(parsed.name, FINDINGS)
+        known = f"like it: {', '.join(near)}" if near else f"known: {', '.join(FINDINGS)}"
+        raise UsageError(f"unknown finding {parsed.name!r}; {known}")
     else:
         told = _script(parsed) if parsed.script else _whole(parsed.name, parsed.run_of)
+        found = FINDINGS[parsed.name]
+        about = {
+            "name": found.name,
+            "title": found.title,
+            "scenarios": list(found.scenarios),
+            "text": told.rstrip("\n"),
+        }
+    if parsed.json:
+        about_run = parsed.run_of is not None and is_run(parsed.run_of)
+        told = of_run(parsed.run_of, about) if about_run else document(about, target="kafka")
     sys.stdout.write(told.rstrip("\n") + "\n")
     return 0
 

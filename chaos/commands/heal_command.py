@@ -17,10 +17,11 @@ def add_parser(commands: Commands) -> None:
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )
     arguments.add_named(command)
+    arguments.add_json(command, "the faults with their evidence")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """3 if a fault had no effect."""
     from chaos.play.playground import heal
 
-    return heal(ground_of(parsed))
+    return heal(ground_of(parsed), as_json=parsed.json)

@@ -29,10 +29,11 @@ def add_parser(commands: Commands) -> None:
         "--node", type=whole(1, 99), metavar="N", help="the victim is this node, whatever its role"
     )
     arguments.add_named(command)
+    arguments.add_json(command, "the fault, its nodes and links, its evidence")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Injects the fault; it lasts until `heal`."""
     from chaos.play.playground import inject_fault
 
-    return inject_fault(ground_of(parsed), parsed.fault, node=parsed.node)
+    return inject_fault(ground_of(parsed), parsed.fault, node=parsed.node, as_json=parsed.json)

@@ -1,6 +1,7 @@
 """`kraft-chaos setup`: installs what this machine lacks."""
 
 import argparse
+import sys
 
 from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
@@ -20,6 +21,7 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
     )
     arguments.add_target(command)
+    arguments.add_json(command, "the steps that were taken")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -27,8 +29,16 @@ def run(parsed: argparse.Namespace) -> int:
     from chaos.cluster.targets.named import is_mixed, release_of
     from chaos.progress import ConsoleProgress
     from chaos.run.installation import prepare
+    from chaos.run.terminal import document
 
-    progress = ConsoleProgress()
-    prepare(progress.tell, release_of(parsed.target), of_both=is_mixed(parsed.target))
+    progress, steps = ConsoleProgress(), []
+
+    def tell(text: str) -> None:
+        steps.append(text)
+        progress.tell(text)
+
+    prepare(tell, release_of(parsed.target), of_both=is_mixed(parsed.target))
     progress.end()
+    if parsed.json:
+        sys.stdout.write(document({"steps": steps}, target=parsed.target) + "\n")
     return 0

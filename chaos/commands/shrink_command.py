@@ -9,9 +9,10 @@ from chaos.commands.arguments import Commands, add
 _ABOUT = (
     "Removes from a failing run whatever is not needed, in virtual time, while the same check "
     "finds the same anomaly in a node of the same role: faults, nodes, operations, clients, keys, "
-    "time. The result is a run directory: a schedule that `replay` runs on either runtime, and "
-    "narrative.txt, which tells a person which node led, what was cut, what each operation was "
-    "promised, and what was seen instead."
+    "time. Of a run in containers the same rule must be broken in virtual time, be it found by a "
+    "check or by an invariant inside the nodes. The result is a run directory: a schedule that "
+    "`replay` runs on either runtime, and narrative.txt, which tells a person which node led, "
+    "what was cut, what each operation was promised, and what was seen instead."
 )
 
 _EXAMPLES = """\
@@ -31,10 +32,11 @@ def add_parser(commands: Commands) -> None:
     command.add_argument("named", type=Path, metavar="RUN", help="an invalid run")
     arguments.add_minutes(command, "time limit of the search (default 2)", 2.0)
     arguments.add_out(command, "where the result is made", to="runs/shrunk")
+    arguments.add_json(command, "the verdict of the smaller run, its size and its narrative")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """0 when a smaller run that fails alike was left, with its narrative."""
     from chaos.campaign.shrinking import shrink
 
-    return shrink(parsed.named, parsed.minutes, parsed.out)
+    return shrink(parsed.named, parsed.minutes, parsed.out, as_json=parsed.json)

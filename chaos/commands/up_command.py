@@ -26,6 +26,7 @@ def add_parser(commands: Commands) -> None:
     arguments.add_target(command)
     arguments.add_settings(command, of_scenarios=False)
     arguments.add_runtime(command)
+    arguments.add_json(command, "name, target, addresses and roles")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -33,4 +34,10 @@ def run(parsed: argparse.Namespace) -> int:
     from chaos.play.playground import up
 
     settings = dict(parsed.settings)
-    return up(ground_of(parsed), parsed.target, nodes=parsed.nodes, settings=settings)
+    return up(
+        ground_of(parsed),
+        parsed.target,
+        nodes=parsed.nodes,
+        settings=settings,
+        as_json=parsed.json,
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from chaos.errors import OperatorError, UsageError
 from chaos.run.foreign_files import printable
+from chaos.run.rundir import is_run
 from chaos.setup.shell import repository
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change, Partition
@@ -209,8 +210,12 @@ _FILES = 8
 
 
 def excerpt(finding: Finding, directory: Path) -> str:
-    """For a terminal. UsageError for a run of another scenario, OperatorError for unreadable
-    files."""
+    """For a terminal. UsageError for what is no run, or one of another scenario; OperatorError for
+    unreadable files."""
+    if not is_run(directory):
+        raise UsageError(
+            f"{directory} is no run (no run.json)\n  try: kraft-chaos finding {finding.name}"
+        )
     try:
         run = read_run(directory)
     except UnreadableRunError as error:

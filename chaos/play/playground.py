@@ -9,7 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import (
+    Cluster,
+    Described,
+    FaultEvidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    Roles,
+)
 from chaos.errors import OperatorError, UsageError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
@@ -20,6 +28,7 @@ from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
 from chaos.run.runtimes import RUNTIMES, let_go, why_lacking
+from chaos.run.terminal import document
 from chaos.setup.shell import cache_dir
 
 # The faults that are injected into a running cluster: `inject` and `heal` are separate processes.
@@ -38,13 +47,7 @@ class Injected:
 
     def add(self, hit: Hit) -> None:
         """Record a fault, atomically, lest half of it is read."""
-        entry = {
-            "fault": fault_as_json(hit.fault),
-            "nodes": list(hit.nodes),
-            "links": [[link.source, link.destination] for link in hit.links],
-            "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
-        }
-        self._write([*self._entries(), entry])
+        self._write([*self._entries(), _row(hit)])
 
     def require_writable(self) -> None:
         """Raises OperatorError: a fault that is not recorded could not be healed."""
@@ -64,6 +67,16 @@ class Injected:
         part = self._path.with_suffix(".part")
         part.write_text(json.dumps(entries, indent=2) + "\n")
         part.replace(self._path)
+
+
+def _row(hit: Hit) -> dict[str, Any]:
+    """The inverse of `_hit`."""
+    return {
+        "fault": fault_as_json(hit.fault),
+        "nodes": list(hit.nodes),
+        "links": [[link.source, link.destination] for link in hit.links],
+        "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
+    }
 
 
 def _hit(entry: dict[str, Any]) -> Hit:
@@ -104,7 +117,14 @@ class ClusterRef:
             let_go(cluster)
 
 
-def up(ground: ClusterRef, target: str, *, nodes: int, settings: Mapping[str, str]) -> int:
+def up(
+    ground: ClusterRef,
+    target: str,
+    *,
+    nodes: int,
+    settings: Mapping[str, str],
+    as_json: bool = False,
+) -> int:
     """Bring a cluster up and leave it; print how to reach it."""
     require_layout(target, nodes, settings)
     name = ground.name
@@ -115,12 +135,22 @@ def up(ground: ClusterRef, target: str, *, nodes: int, settings: Mapping[str, st
     try:
         asyncio.run(_up(cluster, progress))
         ways = _ways_in(cluster)
+        made = {
+            "cluster": name,
+            "nodes": len(cluster.nodes),
+            "bootstrap": {str(node): _entries(cluster, [node]) for node in cluster.nodes},
+            "roles": {str(node): str(role) for node, role in _roles(cluster).items()},
+        }
+        version = cluster.version
     finally:
         progress.end()
         let_go(cluster)
     ground.injected.forget()  # of an earlier cluster with that name
+    if as_json:
+        _print(ground, version, made)
+        return 0
     sys.stdout.write(
-        f"cluster {name} is up: {cluster.version}\n"
+        f"cluster {name} is up: {version}\n"
         f"{ways}"
         f"  kraft-chaos inject partition-leader --name {name}\n"
         f"  kraft-chaos heal --name {name}\n"
@@ -129,9 +159,17 @@ def up(ground: ClusterRef, target: str, *, nodes: int, settings: Mapping[str, st
     return 0
 
 
+def _print(ground: ClusterRef, target: str, about: Mapping[str, object]) -> None:
+    sys.stdout.write(document(about, runtime=ground.runtime, target=target) + "\n")
+
+
+def _roles(cluster: Cluster) -> Mapping[NodeId, Roles]:
+    return cluster.roles if isinstance(cluster, Described) else {}
+
+
 def _ways_in(cluster: Cluster) -> str:
     """The bootstrap addresses, and a first command: the quorum answers at its controllers."""
-    roles = cluster.roles if isinstance(cluster, Described) else {}
+    roles = _roles(cluster)
     brokers = [node for node, each in roles.items() if each.is_broker]
     controllers = [node for node in cluster.nodes if node not in roles or roles[node].is_controller]
     lines = [f"bootstrap {_entries(cluster, brokers or controllers)}"]
@@ -146,16 +184,20 @@ def _entries(cluster: Cluster, nodes: Sequence[NodeId]) -> str:
     return ",".join(f"{address.host}:{address.port}" for address in addresses)
 
 
-def down(ground: ClusterRef) -> int:
+def down(ground: ClusterRef, *, as_json: bool = False) -> int:
     """Remove a running cluster, with its injected faults."""
     with ground.attached() as cluster:
+        version = cluster.version
         asyncio.run(cluster.destroy())
     ground.injected.forget()
+    if as_json:
+        _print(ground, version, {"cluster": ground.name, "removed": True})
+        return 0
     sys.stdout.write(f"cluster {ground.name} was removed\n")
     return 0
 
 
-def inject_fault(ground: ClusterRef, name: str, *, node: int | None) -> int:
+def inject_fault(ground: ClusterRef, name: str, *, node: int | None, as_json: bool = False) -> int:
     """Inject a fault into a running cluster; it lasts until `heal`."""
     fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
     with ground.attached() as cluster:
@@ -164,6 +206,10 @@ def inject_fault(ground: ClusterRef, name: str, *, node: int | None) -> int:
         ground.injected.require_writable()
         hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
         ground.injected.add(hit)
+        version = cluster.version
+    if as_json:
+        _print(ground, version, {"cluster": ground.name, **_row(hit)})
+        return 0
     sys.stdout.write(f"{_title(hit)}\n")
     if not hit.evidence:
         sys.stdout.write("  its evidence is printed when it is healed\n")
@@ -173,19 +219,25 @@ def inject_fault(ground: ClusterRef, name: str, *, node: int | None) -> int:
     return 0
 
 
-def heal(ground: ClusterRef) -> int:
+def heal(ground: ClusterRef, *, as_json: bool = False) -> int:
     """Heal all injected faults, the newest first. 3 if one took no effect."""
     with ground.attached() as cluster:
         _require_up(ground, cluster)
         hits = ground.injected.hits()
         found = asyncio.run(_heal(cluster, list(reversed(hits))))
+        version = cluster.version
     ground.injected.forget()
+    code = 0 if all(evidence.bit for _, evidence in found) else 3
+    if as_json:
+        rows = [_row(hit) | {"evidence": asdict(evidence)} for hit, evidence in found]
+        _print(ground, version, {"cluster": ground.name, "healed": rows})
+        return code
     if not hits:
         sys.stdout.write(f"no fault is injected into {ground.name}\n")
     for hit, evidence in found:
         sys.stdout.write(f"{_title(hit)}, healed: {_said(evidence)}\n")
         sys.stdout.writelines(f"  {line}\n" for line in _measured(evidence.facts))
-    return 0 if all(evidence.bit for _, evidence in found) else 3
+    return code
 
 
 def _title(hit: Hit) -> str:

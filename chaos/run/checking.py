@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaos.errors import UNREADABLE, OperatorError, UsageError, explained
+from chaos.errors import UNREADABLE, UsageError, explained
 from chaos.run.foreign_disks import judge_disks, show_disks
 from chaos.run.foreign_files import check_file, refuse
 from chaos.run.judging import judge_directory
@@ -29,6 +29,7 @@ def list_checks(*, as_json: bool) -> int:
 
 def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: bool = False) -> int:
     """Judge runs again from their files, and histories of others; the worst is the exit code.
+    As JSON one object a path, of several an array.
 
     With `reseal` the tables of runs are made again from the recorded events, damaged or not.
 
@@ -47,7 +48,13 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: b
             f"  try: kraft-chaos check {files[0]}"
         )
     judge = _check if len(named) == 1 else _check_one_of_several
-    verdicts = [judge(path, declared, as_json=as_json, reseal=reseal) for path in named]
+    verdicts = []
+    several = as_json and len(named) > 1
+    for number, path in enumerate(named):
+        if several:  # one document all the same, of which each part is there as soon as it is known
+            sys.stdout.write(",\n" if number else "[\n")
+        verdicts.append(judge(path, declared, as_json=as_json, reseal=reseal))
+    sys.stdout.write("]\n" if several else "")
     judged = [verdict for verdict in verdicts if verdict is not None]
     return worst(judged).exit_code if len(judged) == len(named) else UNREADABLE
 
@@ -132,7 +139,7 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
             continue
         inside = _runs_inside(path)
         if not inside:
-            raise OperatorError(
+            raise UsageError(
                 f"{path}: neither a run nor a directory of runs (no run.json)\n"
                 "  try: kraft-chaos run partition-leader"
             )

@@ -48,7 +48,7 @@ class Runtime(Protocol):
         """
 
     def attach(self, run_id: str) -> Cluster:
-        """A running cluster. Raises the runtime's error if there is none with that name."""
+        """A running cluster. Raises UsageError if there is none with that name."""
 
 
 @dataclass(frozen=True, slots=True)

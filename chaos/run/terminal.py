@@ -1,10 +1,12 @@
-"""Verdicts on a terminal."""
+"""Verdicts on a terminal, and what commands print for scripts."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from chaos.releases import made_of
 from chaos.run.judging import HARNESS_LOG, PAGE, REPRO
+from checkers.history.sealed_run import read_run_info
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from checkers.verdict_file import as_row
 
@@ -25,8 +27,43 @@ def judgement_text(judgement: Judgement, directory: Path) -> str:
 
 
 def judgement_json(judgement: Judgement, directory: Path) -> str:
-    """The same for scripts: `verdict.json` and its path."""
-    return json.dumps(as_row(judgement) | {"directory": str(directory)}, indent=2)
+    """The same for scripts: `verdict.json`, its path, and which run it is."""
+    return of_run(directory, as_row(judgement))
+
+
+def of_run(directory: Path, about: Mapping[str, object]) -> str:
+    """A document about a recorded run."""
+    info = read_run_info(directory)
+    return document(
+        {**about, "directory": str(directory)},
+        runtime=info.runtime,
+        target=info.target,
+        scenario=info.scenario,
+        seed=info.seed,
+        commit=info.made_of.get("commit"),
+    )
+
+
+def document(
+    about: Mapping[str, object],
+    *,
+    runtime: str | None = None,
+    target: str | None = None,
+    scenario: str | None = None,
+    seed: int | None = None,
+    commit: str | None = None,
+) -> str:
+    """What a command prints with --json: one JSON object. Every command's names runtime, target,
+    scenario and seed, null where it has none, and the commit of the program, or of the program
+    that recorded the run."""
+    facts = {
+        "runtime": runtime,
+        "target": target,
+        "scenario": scenario,
+        "seed": seed,
+        "commit": commit or made_of(this_machine=False).get("commit"),
+    }
+    return json.dumps({**about, **facts}, indent=2)
 
 
 def _statistics(numbers: Mapping[str, EventValue | float]) -> list[str]:

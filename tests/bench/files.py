@@ -40,7 +40,7 @@ def _check(paths: list[Path]) -> tuple[float, Counter[str]]:
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began
-    told = [json.loads(line) for line in done.stdout.splitlines()]
+    told = json.loads(done.stdout)
     assert [each["file"] for each in told] == [str(path) for path in paths], done.stderr
     wrong = [
         each["file"]

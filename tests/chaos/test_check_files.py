@@ -96,7 +96,7 @@ def test_json_is_an_object_a_file(
     good: Path, stale: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--json", str(good), str(stale)]) == 1
-    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    first, second = json.loads(capsys.readouterr().out)
     assert (first["file"], first["verdict"], first["witness"]) == (str(good), "valid", [])
     assert (first["model"], first["operations"], first["keys"]) == ("cas-register", 6, 1)
     assert first["algorithm"]

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
+from chaos.releases import made_of
 from chaos.run.runtimes import RUNTIMES
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo, write_run_info
@@ -311,3 +313,80 @@ def test_a_run_that_is_killed_is_checked_afterwards(
     out = capsys.readouterr().out
     assert "the harness died" in out
     assert "are linearizable" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["rnu", "baseline"], "try: run"),
+        (["run", "baseline", "--duraton", "3"], "try: --duration"),
+        (["run", "baseline", "--duraton=3"], "try: --duration"),
+        (["run", "kill-leader", "--mutation", "Q-ZOMBI"], "try: Q-ZOMBIE"),
+        (["inject", "partition-leeder"], "like it: partition-leader"),
+        (["run", "partition-leeder"], "like it: partition-leader"),
+        (["run", "qqqqqq"], "known: baseline"),
+        (["list", "--qqqqqq"], "try: kraft-chaos list --help"),
+    ],
+)
+def test_for_a_misspelt_word_the_nearest_one_is_named(
+    line: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(line)
+    except SystemExit as left:
+        code = int(str(left.code))
+    assert code == 254
+    assert told in capsys.readouterr().err
+
+
+def test_versions_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert dict(lines) == made_of(this_machine=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["se"], {"setup", "selftest"}),
+        (["run", "partition-l"], {"partition-leader"}),
+        (["run", "x", "--runtime", ""], {"docker", "sim"}),
+        (["inject", "kill-l"], {"kill-leader"}),
+        (["list", "--j"], {"--json"}),
+        (["check", "/et"], {"/etc"}),
+    ],
+)
+def test_a_shell_completes_words(
+    words: list[str], completed: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    line = f"COMP_WORDS=({shlex.join(['kraft-chaos', *words])})\nCOMP_CWORD={len(words)}\n"
+    script = capsys.readouterr().out + line + '_kraft_chaos; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
+    assert set(done.stdout.split()) == completed
+
+
+FACTS = {"runtime", "target", "scenario", "seed", "commit"}
+
+
+@pytest.mark.usefixtures("fake")
+def test_every_document_names_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "baseline", *FAST, "--json", "--out", str(tmp_path)])
+    ran = json.loads(capsys.readouterr().out)
+    assert (ran["runtime"], ran["scenario"], ran["seed"]) == ("docker", "baseline", 5)
+    main(["check", "--json", str(tmp_path / "latest")])
+    again = json.loads(capsys.readouterr().out)
+    assert {name: again[name] for name in FACTS} == {name: ran[name] for name in FACTS}
+    main(["check", "--json", str(tmp_path / "latest"), str(tmp_path / "none")])
+    both = json.loads(capsys.readouterr().out)
+    assert [each.get("seed") for each in both] == [5, None]
+
+
+@pytest.mark.parametrize("words", [["finding"], ["finding", "elr-wiped"], ["doctor"]])
+def test_documents_of_no_run(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main([*words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found.keys() > FACTS
+    assert found["seed"] is None

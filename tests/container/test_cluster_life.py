@@ -18,6 +18,7 @@ from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
 from chaos.cluster.interface import Link, NodeStatus
 from chaos.cluster.powers import Cuttable, PowerCuttable
 from chaos.cluster.probe import answers
+from chaos.errors import UsageError
 from chaos.setup import docker_engine, images
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run, run_id
 from tests.support.stand_in import StandIn
@@ -129,7 +130,7 @@ def test_a_kept_cluster_is_found_again_and_never_reaped() -> None:
             twin.let_go()
             run(again.destroy())
             assert not left_of(client, name)
-        with pytest.raises(ClusterError, match="no cluster"):
+        with pytest.raises(UsageError, match="no cluster"):
             attached_cluster(name)
     finally:
         client.close()

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,26 @@ def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFix
 
 
 @pytest.mark.xdist_group(PLAY)
+def test_a_cluster_to_play_with_is_told_to_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    def told(*words: str) -> dict[str, Any]:
+        assert main([*words, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["cluster"], found["runtime"]) == (PLAY, "docker")
+        assert found["target"].startswith("node ")
+        assert found.keys() >= {"scenario", "seed", "commit"}
+        return dict(found)
+
+    made = told("up", PLAY)
+    assert made["bootstrap"].keys() == {"1", "2", "3"} == made["roles"].keys()
+    hit = told("inject", "partition-leader", "--name", PLAY)
+    assert hit["fault"]["kind"] == "partition"
+    (healed,) = told("heal", "--name", PLAY)["healed"]
+    assert healed["nodes"] == hit["nodes"]
+    assert healed["evidence"]["bit"] is True
+    assert told("down", PLAY)["removed"] is True
+
+
+@pytest.mark.xdist_group(PLAY)
 def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     playground: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,7 +182,7 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
         line for line in capsys.readouterr().out.splitlines() if "healed: took effect" in line
     ]
     assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
-    assert main(["heal", "--name", "nobody-plays-here"]) == 255
+    assert main(["heal", "--name", "nobody-plays-here"]) == 254
     assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err
 
 

@@ -25,6 +25,7 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import DATA, Reformatting, Switching, Target
 from chaos.cluster.topology import host_name
 from chaos.container_files import copy_out
+from chaos.errors import UsageError
 from chaos.setup import docker_engine
 
 # Clusters with powers that not all machines allow.
@@ -242,7 +243,7 @@ def new_cluster(
 
 
 def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster:
-    """A running cluster that another process keeps up; ClusterError if there is none.
+    """A running cluster that another process keeps up; UsageError if there is none.
 
     The remains of an interrupted creation can only be destroyed.
     """
@@ -250,7 +251,7 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
     with _client_of_a_cluster() as client:
         if not left_of(client, run_id):
             names = ", ".join(kept(client)) or "none is"
-            raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
+            raise UsageError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
         target = target or target_up(client, run_id)
         parts = Assembly(client, images_of(client, target, ()), labels, target).find()
         if parts is None:

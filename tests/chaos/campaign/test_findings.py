@@ -1,6 +1,7 @@
 """Standing, fingerprints and coverage, from histories made by hand."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from chaos.campaign.coverage import (
     cell_from,
     empty,
     fingerprint,
+    fingerprints,
     struck,
 )
 from checkers.history.sealed_run import Run
@@ -138,6 +140,14 @@ def test_a_fingerprint_is_check_anomaly_and_role() -> None:
     assert str(found) == "Q22: node N led for N s (leader)"
     same = fingerprint(invalid("Q22", "node 1 led for 12 s", 5 * S, node=1), run())
     assert same == found
+
+
+def test_every_blamed_row_has_a_fingerprint_and_its_rule() -> None:
+    one, other = invalid("Q1", "so"), invalid("invariant:Q22", "node 2 led for 7.5 s")
+    both = replace(one, results=(*one.results, *other.results))
+    found = fingerprints(both, None)
+    assert [each.rule for each in found] == ["Q1", "Q22"]
+    assert found[0] == fingerprint(both, None)
 
 
 def test_without_a_witness_there_is_no_role_and_of_a_valid_run_no_fingerprint() -> None:

@@ -144,7 +144,7 @@ def test_windows_that_somebody_changed_are_those_of_the_file_that_is_named(
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", str(tmp_path)]) == 255
+    assert main(["replay", str(tmp_path)]) == 254
     assert "neither a run nor the schedule.json of one" in capsys.readouterr().err
 
 

@@ -26,6 +26,7 @@ from tests.support.histories import MS, NodeTrace, fault, make_run, read, write
 from workloads.register_options import RegisterOptions
 
 WANTED = Fingerprint(check="Q1", anomaly="so", role="leader")
+OTHER = Fingerprint(check="invariant:Q2", anomaly="as well", role="leader")
 CUT, KILL = NetworkPartition(victim=ControllerLeader()), Kill(victim=ControllerLeader())
 
 
@@ -48,7 +49,7 @@ class Imagined(Shrinker):
     def _run(self, plan: RunPlan) -> Attempt:
         self.now += 1.0
         return Attempt(
-            fingerprint=WANTED if self._bad(plan) else None,
+            fingerprints=(OTHER, WANTED) if self._bad(plan) else (),
             operations=plan.load.most_operations or 400,
             failed_by_s=40.0,
         )
@@ -121,9 +122,19 @@ def test_when_the_time_is_up_the_best_so_far_has_to_do() -> None:
 def test_another_failure_is_none() -> None:
     class Other(Imagined):
         def _run(self, plan: RunPlan) -> Attempt:
-            return replace(super()._run(plan), fingerprint=replace(WANTED, role="follower"))
+            return replace(super()._run(plan), fingerprints=(replace(WANTED, role="follower"),))
 
     assert not Other(plan(), needs).fails(plan())
+
+
+def test_a_failure_in_containers_is_one_by_the_same_rule() -> None:
+    """Whatever row comes first, by a check or by an invariant inside; what fails in virtual time is
+    then what has to fail."""
+    shrinker = Imagined(plan(), needs)
+    assert not shrinker.fails_by_the_same_rule(plan(), {"Q3", "invariant:Q2"})
+    assert shrinker.fails_by_the_same_rule(plan(), {"Q3", "Q2"})
+    assert shrinker._wanted == OTHER
+    assert needs(shrinker.shrink())
 
 
 def test_a_story_is_in_order_and_says_who_did_what() -> None:

@@ -86,7 +86,7 @@ def test_what_cannot_be_told_is_refused(
 def test_a_run_that_is_none_or_of_another_scenario_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["finding", "clean-stop-power-off", str(tmp_path / "nothing")]) == 255
+    assert main(["finding", "clean-stop-power-off", str(tmp_path / "nothing")]) == 254
     assert "is no run" in capsys.readouterr().err
     other = seal_run(tmp_path / "other")
     judge_directory(other, page=False)
