@@ -28,6 +28,7 @@ For people:
     cli.py              `kraft-chaos`
     commands/           its commands
     play/               a cluster to try things out on
+    testing/            the public API, and the plug-in of pytest
     setup/              images, the Docker engine, what a machine lacks
     releases.py         releases of Apache Kafka, versions of what runs
     errors.py           errors that an operator can do something about

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.history.events import value_name
 from checkers.page import units
 from checkers.page.document import Markup, joined, tag
 from checkers.page.fault_windows import FaultWindow
@@ -21,6 +22,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _KNOWN = ("what", "t_ns", "t1_ns", "node", "process", "key")
 _OF_OPERATIONS = ("f", "value", "outcome")
+_SEND = "send"  # its value is a record's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,10 +242,16 @@ def _is_seen(op: _Operation, result: CheckResult) -> bool:
     )
 
 
+def _value(op: _Operation) -> str:
+    if op.value is None:
+        return "nothing"
+    return value_name(op.value) if op.f == _SEND else str(op.value)
+
+
 def _op_mark(op: _Operation, scale: TimeScale, y: float, result: CheckResult) -> Markup:
     done = scale.end_ns if op.t1 is None else op.t1
     x1, x2 = scale.x(op.t0), scale.x(done)
-    value = "nothing" if op.value is None else op.value
+    value = _value(op)
     error = f" ({op.error})" if op.error else ""
     about = (
         f"process {op.process}: {op.f} {op.key} {value}, {op.outcome}{error}\n"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -118,6 +118,7 @@ LOGS = "logs"  # the directory of `node-N.log`, beside the page
 _LINES_SHOWN = 12  # of a node
 _LINE_LENGTH = 320
 _AROUND_NS = 1_500_000_000
+_AT_NS = 1_000_000  # a client sees an answer later than its node writes of it, in the same moment
 _MOST_BYTES = 32 << 20
 
 _TRACE_TIME = re.compile(r'"mono":(\d+)')
@@ -130,6 +131,7 @@ _FREQUENT = re.compile(r'"ev":"q\.(append|fsync|fetch|hwm)"')
 class LogLine:
     at_ns: int  # of the run
     text: str
+    accused: bool = False  # written at the moment of an event of the witness
 
 
 def log_excerpts(
@@ -154,7 +156,10 @@ def _excerpt(node: int, path: Path, info: RunInfo, result: CheckResult) -> Marku
         return joined(head, tag("p", "It is too long to look for lines in.", class_="soft"))
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = most_telling(list(read_lines(text, info)), result)
-    words = "\n".join(f"{units.moment(line.at_ns):>11}  {line.text}" for line in lines)
+    words = "\n".join(
+        f"{'>' if line.accused else ' '}{units.moment(line.at_ns):>11}  {line.text}"
+        for line in lines
+    )
     body = tag("pre", words) if words else tag("p", "Nothing at these times.", class_="soft")
     return joined(head, body)
 
@@ -174,28 +179,42 @@ def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
 
 
 def most_telling(lines: Sequence[LogLine], result: CheckResult) -> list[LogLine]:
-    """Lines near an event of the witness: those that name its key first, then warnings, then the
-    nearest; in order of time. Of lines that differ only in numbers and ids, the first."""
-    times = [
-        at
-        for event in result.witness
-        for name in ("t_ns", "t1_ns")
-        if isinstance(at := event.get(name), int)
-    ]
+    """Lines near an event of the witness: for each event the one of its very moment, then those
+    that name its key, then warnings, then the nearest; in order of time. Of lines that differ only
+    in numbers and ids, the nearest to each event."""
+    times = sorted(
+        {
+            at
+            for event in result.witness
+            for name in ("t_ns", "t1_ns")
+            if isinstance(at := event.get(name), int)
+        }
+    )
     keys = {str(event["key"]) for event in result.witness if event.get("key") is not None}
-    ranked = []
-    said: set[str] = set()
+    nearest: dict[tuple[int, str], tuple[int, int]] = {}  # by event and kind of line
     for number, line in enumerate(lines):
-        away = min((abs(line.at_ns - at) for at in times), default=_AROUND_NS + 1)
-        shape = _DIFFERS.sub("#", line.text)
-        if away <= _AROUND_NS and shape not in said:
-            said.add(shape)
-            named = any(key in line.text for key in keys)
-            loud = _LOUD.search(line.text) is not None
-            frequent = _FREQUENT.search(line.text) is not None
-            ranked.append((frequent, not named, not loud, away, number))
-    chosen = sorted(number for *_, number in sorted(ranked)[:_LINES_SHOWN])
-    return [lines[number] for number in chosen]
+        away, event = min(
+            ((abs(line.at_ns - at), which) for which, at in enumerate(times)),
+            default=(_AROUND_NS + 1, 0),
+        )
+        if away <= _AROUND_NS:
+            kind = event, _DIFFERS.sub("#", line.text)
+            nearest[kind] = min(nearest.get(kind, (away, number)), (away, number))
+    ranked = []
+    accused: dict[int, tuple[bool, int, int]] = {}  # by event
+    for (event, _), (away, number) in nearest.items():
+        text = lines[number].text
+        named = any(key in text for key in keys)
+        if away <= _AT_NS:
+            first = not named, away, number
+            accused[event] = min(accused.get(event, first), first)
+        loud = _LOUD.search(text) is not None
+        frequent = _FREQUENT.search(text) is not None
+        ranked.append((frequent, not named, not loud, away, number))
+    marked = {number for *_, number in accused.values()}
+    others = [number for *_, number in sorted(ranked) if number not in marked]
+    chosen = sorted(marked | set(others[: max(0, _LINES_SHOWN - len(marked))]))
+    return [replace(lines[number], accused=number in marked) for number in chosen]
 
 
 # What was not judged, to be read first: a verdict is worth as much as the evidence behind it.

@@ -1,9 +1,10 @@
 """Of a node's log, the lines that tell most about a witness."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from checkers.page.fault_windows import FaultWindow, fault_windows
-from checkers.page.run_page import log_excerpts, most_telling, read_lines
+from checkers.page.run_page import LogLine, log_excerpts, most_telling, read_lines
 from checkers.verdict import CheckResult, EventValue, Verdict
 from tests.checkers.page.samples import table
 from tests.support.histories import MS, run_info
@@ -49,6 +50,19 @@ def test_the_key_comes_before_warnings_and_those_before_the_rest() -> None:
     assert any("ISR updated" in text for text in told)
     assert any("Error 17" in text for text in told)
     assert len(told) == 12
+
+
+def test_the_line_of_an_events_own_moment_is_shown_and_marked() -> None:
+    """One like it came before, near the same event, and nearer to another one."""
+    reads = [
+        LogLine(at_ns=at * MS, text=f'{{"ev":"c.read","key":"t-0","seq":{at}}}')
+        for at in (3_000, 4_000, 4_790, 4_800, 4_801, 9_000)
+    ]
+    shown = most_telling(reads, result(4_800 * MS))
+    assert [(line.at_ns // MS, line.accused) for line in shown] == [(4_800, True)]
+    twice = replace(result(4_800 * MS), witness=(*result(4_800 * MS).witness, {"t_ns": 3_001 * MS}))
+    shown = most_telling(reads, twice)
+    assert [(line.at_ns // MS, line.accused) for line in shown] == [(3_000, True), (4_800, True)]
 
 
 def test_nodes_of_the_witness_and_of_its_faults_are_shown_and_linked(tmp_path: Path) -> None:

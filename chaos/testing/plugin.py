@@ -1,0 +1,114 @@
+"""The plug-in of pytest: the fixture `chaos_run`, the marker `chaos`, seeds, pages of failed tests.
+
+pytest imports this in every session, so the harness is imported only where a test asks for it.
+"""
+
+import random
+import shutil
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from chaos.testing import ChaosRun
+
+_SEED = pytest.StashKey[int]()
+_RUNS = pytest.StashKey["list[ChaosRun]"]()
+_FAILED = pytest.StashKey[bool]()
+_WORKER_SEED = "chaos_seed"
+_LARGEST = 10**6
+
+
+class RunScenario(Protocol):
+    """The type of the fixture `chaos_run`."""
+
+    def __call__(self, scenario: str = "", **options: Any) -> "ChaosRun":
+        """Run a scenario; `options` are those of `chaos.testing.run_scenario`, over those of the
+        test's marker. Without a seed it is drawn from the session's seed and the test's name."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kraft-chaos")
+    group.addoption(
+        "--chaos-seed",
+        type=int,
+        metavar="N",
+        help="the seed from which each test's seed is drawn (default: random, and printed)",
+    )
+    group.addoption(
+        "--chaos-out",
+        type=Path,
+        default=Path("runs/tests"),
+        metavar="DIR",
+        help="where runs of failed tests are kept (default runs/tests)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "chaos(**options): options of the runs of this test, as of chaos.testing.run_scenario: "
+        "runtime, target, nodes, duration_s, settings, seed",
+    )
+    asked: int | None = config.getoption("--chaos-seed")
+    if asked is None:
+        given = getattr(config, "workerinput", {}).get(_WORKER_SEED)
+        asked = random.SystemRandom().randrange(_LARGEST) if given is None else int(given)
+    config.stash[_SEED] = asked
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All workers of pytest-xdist draw from one seed."""
+    node.workerinput[_WORKER_SEED] = node.config.stash[_SEED]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    seed = config.stash[_SEED]
+    return f"chaos: seed {seed}; the same runs again: --chaos-seed {seed}"
+
+
+@pytest.fixture
+def chaos_run(request: pytest.FixtureRequest) -> Iterator[RunScenario]:
+    """Runs scenarios. What a failed test ran is kept, with its page; other runs are removed."""
+    from chaos.testing import run_scenario
+
+    test, config = request.node, request.config
+    runs: list[ChaosRun] = test.stash.setdefault(_RUNS, [])
+    marker = test.get_closest_marker("chaos")
+    drawn = random.Random(f"{config.stash[_SEED]}:{test.nodeid}")
+    out: Path = config.getoption("--chaos-out")
+
+    def run(scenario: str = "", **options: Any) -> "ChaosRun":
+        chosen = {**(marker.kwargs if marker else {}), **options}
+        chosen.setdefault("seed", drawn.randrange(_LARGEST))
+        runs.append(run_scenario(scenario, out=out / _plain(test.nodeid), **chosen))
+        return runs[-1]
+
+    yield run
+    if not test.stash.get(_FAILED, True):
+        for each in runs:
+            shutil.rmtree(each.directory, ignore_errors=True)
+        shutil.rmtree(out / _plain(test.nodeid), ignore_errors=True)
+
+
+def _plain(nodeid: str) -> str:
+    """A test's name as a directory's."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The page of each run of a failed test, on the terminal and in JUnit's XML."""
+    report = yield
+    if report.when == "call":
+        item.stash[_FAILED] = report.failed
+        if report.failed:
+            for run in item.stash.get(_RUNS, []):
+                report.sections.append((f"chaos run, seed {run.seed}", str(run)))
+                report.user_properties.append(("chaos_page", str(run.page)))
+    return report
