@@ -104,7 +104,7 @@ class Summary:
     def verdict(self) -> Verdict:
         """The worst verdict of the runs that show something; void if those are too few for a good
         one, or if more are void than is tolerated; an error if a rule is idle."""
-        shown = [verdict for verdict in self.counted if verdict is not Verdict.VOID]
+        shown: list[Verdict] = [one for one in self.counted if one is not Verdict.VOID]
         shown += [Verdict.VOID] * bool(self.lacking) + [Verdict.ERROR] * bool(self.idle)
         return worst(shown)
 

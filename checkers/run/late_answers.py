@@ -76,9 +76,9 @@ def _late(
         place = int(np.searchsorted(times, since)) - 1
         if place < 0 or one.most >= highest[place] or node in accused:
             continue
-        told = excused if starved_between(evidence.info, since, one.answer.answered) else accused
-        if node not in told:
-            told.add(node)
+        known = excused if starved_between(evidence.info, since, one.answer.answered) else accused
+        if node not in known:
+            known.add(node)
             violation = _stale(one, int(highest[place]), lag, followed)
             yield Suspicion(violation, since, one.answer.answered)
 

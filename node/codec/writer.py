@@ -33,9 +33,7 @@ def write_whole(message: Any, version: int | None = None, kind: Any = None) -> b
     return bytes(out)
 
 
-def write_into(
-    out: bytearray, message: Any, version: int | None = None, kind: Any = None
-) -> None:
+def write_into(out: bytearray, message: Any, version: int | None = None, kind: Any = None) -> None:
     """Append a message. Raises as `write_whole`; bytes appended by then stay."""
     kind = kind or message.__class__
     try:

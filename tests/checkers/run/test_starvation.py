@@ -19,7 +19,7 @@ from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict
 from tests.checkers.quorum import test_keeping_up
 from tests.checkers.run import test_calm, test_change_answers, test_late_answers, test_serving
-from tests.support.histories import make_run, run_info
+from tests.support.histories import make_run, run_info, write
 
 SECOND = 1_000_000_000
 WELL = {"longest_late_ms": 3.0, "late_share": 0.0, "waited_share": 0.3, "cpu_share": 0.5}
@@ -105,7 +105,7 @@ def test_what_was_never_measured_cannot_be_decided() -> None:
 
 
 def test_one_that_the_machine_explains_does_not_hide_one_that_it_does_not() -> None:
-    late = test_calm.write(8, 0, 1) | {
+    late = write(8, 0, 1) | {
         "t0": 90 * SECOND,
         "t1": 96 * SECOND,
     }
@@ -129,7 +129,7 @@ def test_in_virtual_time_no_machine_is_slow() -> None:
 def test_a_calm_without_service(at_s: int, verdict: Verdict) -> None:
     ops = test_serving.load(0, 11_000) + test_serving.load(11_000, 30_000, ok=False)
     figures = load({"longest_late_ms": 1_200.0}, at_s)
-    told = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
+    told: dict[str, Any] = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
     found = test_serving.judged(ops, **told)
     assert found.verdict is verdict, found.message
 
@@ -160,7 +160,7 @@ def test_the_next_answer_of_the_same_broker_accuses_it() -> None:
 @pytest.mark.parametrize(("at_s", "verdict"), [(10, Verdict.ERROR), (55, Verdict.INVALID)])
 def test_a_change_of_voters_that_is_never_answered(at_s: int, verdict: Verdict) -> None:
     figures = load({"longest_late_ms": 1_200.0}, at_s, until_s=60)
-    told = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
+    told: dict[str, Any] = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
     found = test_change_answers.judged(test_change_answers.LOST, **told)
     assert found.verdict is verdict, found.message
 
@@ -191,7 +191,7 @@ def suspicions(*spans_s: tuple[int, int]) -> list[Suspicion]:
 def test_shares_are_those_of_the_whole_time_that_is_judged() -> None:
     """Some stretch of a busy machine has no moment left; a long time without any is starvation."""
     figures = load({"cpu_share": 0.99}, 50, 55)
-    info = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
+    info: dict[str, Any] = {"runtime": "docker", "pressure": WELL, "machine_load": figures}
     evidence = Evidence(make_run(**info))
     told = sort_out(evidence.info, suspicions((50, 59), (40, 80)))
     assert [each.message for each in told.accused] == ["40 to 80"]
