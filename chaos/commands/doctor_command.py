@@ -53,6 +53,8 @@ def _no_engine(why: str) -> Need:
     mend = SETUP if os.geteuid() == 0 else "start one, or as root once: kraft-chaos setup"
     if os.environ.get("DOCKER_HOST"):
         mend = docker_engine.NAMED_BY_USER
+    elif docker_engine.refuses_this_user():
+        mend = docker_engine.IN_GROUP
     installed = found_program("dockerd")
     return Need(
         name="Docker engine",

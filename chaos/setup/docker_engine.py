@@ -21,6 +21,7 @@ DEFAULT_BRIDGE = "198.18.255.1/24"  # the engine's own choice would lie in 172.1
 READY_WITHIN_S = 40.0
 KNOCK_S = 10.0
 NAMED_BY_USER = "start the engine that DOCKER_HOST names, or unset DOCKER_HOST"
+IN_GROUP = "sudo usermod -aG docker $USER and log in again"
 BY_HAND = "install a Docker engine by hand, then: kraft-chaos setup"
 WITHOUT = "run --runtime sim; checking and reporting runs that are already there (check, report)"
 
@@ -56,9 +57,16 @@ def require() -> docker.DockerClient:
     try:
         return connect()
     except DockerException as error:
-        raise SetupError(
-            "no Docker engine answers", why=str(error), mend="kraft-chaos setup", without=WITHOUT
-        ) from error
+        what, mend = "no Docker engine answers", "kraft-chaos setup"
+        if refuses_this_user():
+            what, mend = "the Docker engine refuses this user", IN_GROUP
+        raise SetupError(what, why=str(error), mend=mend, without=WITHOUT) from error
+
+
+def refuses_this_user() -> bool:
+    """Whether an engine's socket is there, and not for this user: no set-up changes that."""
+    ours = not os.environ.get("DOCKER_HOST") and os.geteuid() != 0
+    return ours and SOCKET.exists() and not os.access(SOCKET, os.W_OK)
 
 
 def why_unreachable() -> str | None:
@@ -116,9 +124,10 @@ def _refuse_where_not_ours(why: str) -> None:
         )
     if os.geteuid() == 0:
         return
-    if SOCKET.exists() and not os.access(SOCKET, os.W_OK):
-        mend = "sudo usermod -aG docker $USER and log in again"
-        raise SetupError("the Docker engine refuses this user", why=why, mend=mend, without=WITHOUT)
+    if refuses_this_user():
+        raise SetupError(
+            "the Docker engine refuses this user", why=why, mend=IN_GROUP, without=WITHOUT
+        )
     raise SetupError(
         "no Docker engine answers, and only root may install or start one",
         why=why,

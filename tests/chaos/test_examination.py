@@ -1,5 +1,6 @@
 """What the doctor reads, and how set-up steps fail."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -88,3 +89,20 @@ def test_the_tag_of_an_image_follows_everything_in_it() -> None:
     ]
     assert recipe.name == same.name
     assert len({recipe.name, *(other.name for other in others)}) == 5
+
+
+def test_a_user_whom_the_engine_refuses_is_told_of_the_group(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    socket = tmp_path / "docker.sock"
+    socket.touch()
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setattr(docker_engine, "SOCKET", socket)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (socket, os.W_OK))
+    assert examine()[0].mend == docker_engine.IN_GROUP
+    with pytest.raises(SetupError, match="refuses this user") as refused:
+        docker_engine.require()
+    assert refused.value.mend == docker_engine.IN_GROUP
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{socket}")
+    assert examine()[0].mend == docker_engine.NAMED_BY_USER
