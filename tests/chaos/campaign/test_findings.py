@@ -99,13 +99,14 @@ def test_what_was_struck_is_counted_as_it_stood() -> None:
     assert {cell_from(str(cell)) for cell in found} == set(found)
 
 
-def test_empty_cells_are_named() -> None:
+def test_empty_cells_are_counted() -> None:
     assert len(empty({}, ["kill", "pause"])) == 2 * len(COLUMNS)
     full = {Cell("kill", role, quorum): 3 for quorum, role in COLUMNS}
     assert empty(full, ["kill"]) == []
     assert "no cell of 11 is empty" in as_text(full, ["kill"])
     text = as_text({Cell("kill", Role.LEADER, Quorum.LED): 7}, ["kill"])
-    assert "empty, 10 of 11 cells:\n  kill: led/follower, led/candidate, split/leader" in text
+    assert text.splitlines()[-1].startswith("empty, 10 of 11 cells (a point each)")
+    assert text.count(" .") == 11, "whom a fault finds down is no cell to be filled"
     assert "7" in text.splitlines()[2]
 
 
