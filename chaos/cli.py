@@ -91,7 +91,11 @@ def parser() -> Parser:
         formatter_class=Formatter,
     )
     top.add_argument(
-        "--version", action=_Versions, nargs=0, help="print version, commit and libraries"
+        "--version",
+        action=_Versions,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="print version, commit and libraries",
     )
     top.add_argument("--traceback", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -3,6 +3,7 @@
 import json
 import shlex
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from chaos.nemesis.victims import AllBrokers
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of
 from chaos.run.planning import Choices, plan_of
+from chaos.run.scenario_file import read_scenario_file
 from chaos.scenario import SCENARIO_SETTINGS
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS, SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -28,10 +30,11 @@ EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"
     " --client librdkafka --topic-client librdkafka-unwaited --out there --mutation Q-ZOMBIE"
     " --target kafka:4.1.0 --set elr=off --set controllers=3 --runtime docker"
+    f" --scenario-file {shlex.quote(__file__)}"
 )
 
-OTHERWISE = {"duration": "duration_s"}  # how a flag's field is called
-NOT_OF_THE_RUN = {"json", "out", "expect", "command", "help", "traceback", "run"}  # and no flags
+OTHERWISE = {"duration": "duration_s", "scenario_file": "file"}  # how a flag's field is called
+NOT_OF_THE_RUN = {"json", "out", "expect", "command", "parser", "help", "traceback", "run"}
 # What `compare` tells, and whether a person sits at a terminal.
 NOT_OF_THE_LINE = {"side", "chores", "falls_back"}
 
@@ -47,6 +50,7 @@ def plan(line: str) -> RunPlan:
 def test_nothing_of_the_line_is_lost() -> None:
     assert read(EVERYTHING) == Choices(
         scenario="power-off-brokers",
+        file=read_scenario_file(Path(__file__)),
         seed=3,
         nodes=4,
         duration_s=7.0,
