@@ -3,248 +3,102 @@
 from typing import get_args
 
 from node.lazy_dataclass import dataclass
-from node.wire.alter_partition import (
-    ALTER_PARTITION,
-    ASSIGN_DIRECTORIES,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    AssignDirectoriesRequest,
-    AssignDirectoriesResponse,
+from node.wire import (
+    alter_partition,
+    api_versions,
+    configs,
+    describe_log_dirs,
+    envelope,
+    fetch,
+    fetch_snapshot,
+    group_descriptions,
+    group_membership,
+    group_offsets,
+    offsets,
+    partition_fetch,
+    produce,
+    raft_voters,
+    reassignments,
+    registration,
+    topic_changes,
+    topic_metadata,
+    update_features,
+    vote,
 )
 from node.wire.api import Api, ApiRange
-from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
-from node.wire.configs import (
-    ALTER_CONFIGS,
-    DESCRIBE_CONFIGS,
-    INCREMENTAL_ALTER_CONFIGS,
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    ReplaceConfigsRequest,
-)
-from node.wire.describe_log_dirs import (
-    DESCRIBE_LOG_DIRS,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
-from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
-from node.wire.fetch import FETCH, FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
-from node.wire.group_descriptions import (
-    DELETE_GROUPS,
-    DESCRIBE_GROUPS,
-    FIND_COORDINATOR,
-    LIST_GROUPS,
-    OFFSET_DELETE,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-)
-from node.wire.group_membership import (
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    SYNC_GROUP,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from node.wire.group_offsets import (
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
-from node.wire.offsets import (
-    DELETE_RECORDS,
-    LIST_OFFSETS,
-    OFFSET_FOR_LEADER_EPOCH,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-)
-from node.wire.partition_fetch import (
-    PARTITIONS_FETCH,
-    PartitionsFetchRequest,
-    PartitionsFetchResponse,
-)
-from node.wire.produce import (
-    ALLOCATE_PRODUCER_IDS,
-    INIT_PRODUCER_ID,
-    PRODUCE,
-    AllocateProducerIdsRequest,
-    AllocateProducerIdsResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
-from node.wire.raft_voters import (
-    ADD_RAFT_VOTER,
-    DESCRIBE_QUORUM,
-    REMOVE_RAFT_VOTER,
-    UPDATE_RAFT_VOTER,
-    AddVoterRequest,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    RemoveVoterRequest,
-    UpdateVoterRequest,
-    UpdateVoterResponse,
-    VoterChangeResponse,
-)
-from node.wire.reassignments import (
-    ALTER_REASSIGNMENTS,
-    ELECT_LEADERS,
-    LIST_REASSIGNMENTS,
-    AlterReassignmentsRequest,
-    AlterReassignmentsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    ListReassignmentsRequest,
-    ListReassignmentsResponse,
-)
-from node.wire.registration import (
-    BROKER_HEARTBEAT,
-    BROKER_REGISTRATION,
-    CONTROLLER_REGISTRATION,
-    UNREGISTER_BROKER,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
-)
-from node.wire.topic_changes import (
-    CREATE_PARTITIONS,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-)
-from node.wire.topic_metadata import (
-    DESCRIBE_CLUSTER,
-    DESCRIBE_TOPIC_PARTITIONS,
-    METADATA,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    MetadataRequest,
-    MetadataResponse,
-)
-from node.wire.update_features import (
-    UPDATE_FEATURES,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
-from node.wire.vote import (
-    BEGIN_QUORUM_EPOCH,
-    END_QUORUM_EPOCH,
-    VOTE,
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    QuorumEpochResponse,
-    VoteRequest,
-    VoteResponse,
-)
 
 APIS: tuple[Api, ...] = (
-    FETCH,
-    API_VERSIONS,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
-    DESCRIBE_CONFIGS,
-    ALTER_CONFIGS,
-    CREATE_PARTITIONS,
-    ELECT_LEADERS,
-    INCREMENTAL_ALTER_CONFIGS,
-    ALTER_REASSIGNMENTS,
-    LIST_REASSIGNMENTS,
-    VOTE,
-    BEGIN_QUORUM_EPOCH,
-    END_QUORUM_EPOCH,
-    DESCRIBE_QUORUM,
-    ALTER_PARTITION,
-    UPDATE_FEATURES,
-    ENVELOPE,
-    FETCH_SNAPSHOT,
-    DESCRIBE_CLUSTER,
-    BROKER_REGISTRATION,
-    BROKER_HEARTBEAT,
-    UNREGISTER_BROKER,
-    ALLOCATE_PRODUCER_IDS,
-    CONTROLLER_REGISTRATION,
-    ASSIGN_DIRECTORIES,
-    ADD_RAFT_VOTER,
-    REMOVE_RAFT_VOTER,
-    UPDATE_RAFT_VOTER,
+    fetch.FETCH,
+    api_versions.API_VERSIONS,
+    topic_changes.CREATE_TOPICS,
+    topic_changes.DELETE_TOPICS,
+    configs.DESCRIBE_CONFIGS,
+    configs.ALTER_CONFIGS,
+    topic_changes.CREATE_PARTITIONS,
+    reassignments.ELECT_LEADERS,
+    configs.INCREMENTAL_ALTER_CONFIGS,
+    reassignments.ALTER_REASSIGNMENTS,
+    reassignments.LIST_REASSIGNMENTS,
+    vote.VOTE,
+    vote.BEGIN_QUORUM_EPOCH,
+    vote.END_QUORUM_EPOCH,
+    raft_voters.DESCRIBE_QUORUM,
+    alter_partition.ALTER_PARTITION,
+    update_features.UPDATE_FEATURES,
+    envelope.ENVELOPE,
+    fetch_snapshot.FETCH_SNAPSHOT,
+    topic_metadata.DESCRIBE_CLUSTER,
+    registration.BROKER_REGISTRATION,
+    registration.BROKER_HEARTBEAT,
+    registration.UNREGISTER_BROKER,
+    produce.ALLOCATE_PRODUCER_IDS,
+    registration.CONTROLLER_REGISTRATION,
+    alter_partition.ASSIGN_DIRECTORIES,
+    raft_voters.ADD_RAFT_VOTER,
+    raft_voters.REMOVE_RAFT_VOTER,
+    raft_voters.UPDATE_RAFT_VOTER,
 )
 # Requests that a broker forwards for a client (Kafka's `ApiKeys.forwardable`).
 ForwardedRequest = (
-    AlterConfigsRequest
-    | ReplaceConfigsRequest
-    | CreateTopicsRequest
-    | CreatePartitionsRequest
-    | DeleteTopicsRequest
-    | AlterReassignmentsRequest
-    | ListReassignmentsRequest
-    | ElectLeadersRequest
-    | UpdateFeaturesRequest
-    | UnregisterBrokerRequest
-    | DescribeQuorumRequest
-    | AddVoterRequest
-    | RemoveVoterRequest
+    configs.AlterConfigsRequest
+    | configs.ReplaceConfigsRequest
+    | topic_changes.CreateTopicsRequest
+    | topic_changes.CreatePartitionsRequest
+    | topic_changes.DeleteTopicsRequest
+    | reassignments.AlterReassignmentsRequest
+    | reassignments.ListReassignmentsRequest
+    | reassignments.ElectLeadersRequest
+    | update_features.UpdateFeaturesRequest
+    | registration.UnregisterBrokerRequest
+    | raft_voters.DescribeQuorumRequest
+    | raft_voters.AddVoterRequest
+    | raft_voters.RemoveVoterRequest
 )
 # The APIs of brokers, for clients and other brokers.
 BROKER_APIS: tuple[Api, ...] = (
-    PRODUCE,
-    PARTITIONS_FETCH,
-    LIST_OFFSETS,
-    DELETE_RECORDS,
-    METADATA,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-    FIND_COORDINATOR,
-    JOIN_GROUP,
-    HEARTBEAT,
-    LEAVE_GROUP,
-    SYNC_GROUP,
-    DESCRIBE_GROUPS,
-    LIST_GROUPS,
-    DELETE_GROUPS,
-    OFFSET_DELETE,
-    API_VERSIONS,
-    INIT_PRODUCER_ID,
-    OFFSET_FOR_LEADER_EPOCH,
-    DESCRIBE_TOPIC_PARTITIONS,
-    DESCRIBE_LOG_DIRS,
-    DESCRIBE_CONFIGS,
-    DESCRIBE_CLUSTER,
+    produce.PRODUCE,
+    partition_fetch.PARTITIONS_FETCH,
+    offsets.LIST_OFFSETS,
+    offsets.DELETE_RECORDS,
+    topic_metadata.METADATA,
+    group_offsets.OFFSET_COMMIT,
+    group_offsets.OFFSET_FETCH,
+    group_descriptions.FIND_COORDINATOR,
+    group_membership.JOIN_GROUP,
+    group_membership.HEARTBEAT,
+    group_membership.LEAVE_GROUP,
+    group_membership.SYNC_GROUP,
+    group_descriptions.DESCRIBE_GROUPS,
+    group_descriptions.LIST_GROUPS,
+    group_descriptions.DELETE_GROUPS,
+    group_descriptions.OFFSET_DELETE,
+    api_versions.API_VERSIONS,
+    produce.INIT_PRODUCER_ID,
+    offsets.OFFSET_FOR_LEADER_EPOCH,
+    topic_metadata.DESCRIBE_TOPIC_PARTITIONS,
+    describe_log_dirs.DESCRIBE_LOG_DIRS,
+    configs.DESCRIBE_CONFIGS,
+    topic_metadata.DESCRIBE_CLUSTER,
     *(api for api in APIS if api.request in get_args(ForwardedRequest)),
 )
 BY_KEY = {api.key: api for api in APIS}
@@ -254,21 +108,21 @@ API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in APIS)
 BROKER_API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in BROKER_APIS)
 
 PeerRequest = (
-    VoteRequest
-    | BeginQuorumEpochRequest
-    | EndQuorumEpochRequest
-    | FetchRequest
-    | FetchSnapshotRequest
-    | UpdateVoterRequest
+    vote.VoteRequest
+    | vote.BeginQuorumEpochRequest
+    | vote.EndQuorumEpochRequest
+    | fetch.FetchRequest
+    | fetch_snapshot.FetchSnapshotRequest
+    | raft_voters.UpdateVoterRequest
 )
 # Requests with which other nodes register, or report their state, at the active controller.
 NodeRequest = (
-    ControllerRegistrationRequest
-    | BrokerRegistrationRequest
-    | BrokerHeartbeatRequest
-    | AlterPartitionRequest
-    | AllocateProducerIdsRequest
-    | AssignDirectoriesRequest
+    registration.ControllerRegistrationRequest
+    | registration.BrokerRegistrationRequest
+    | registration.BrokerHeartbeatRequest
+    | alter_partition.AlterPartitionRequest
+    | produce.AllocateProducerIdsRequest
+    | alter_partition.AssignDirectoriesRequest
 )
 
 
@@ -282,111 +136,115 @@ class HandedOn:
 
 # Requests to group coordinators.
 GroupRequest = (
-    FindCoordinatorRequest
-    | JoinGroupRequest
-    | SyncGroupRequest
-    | HeartbeatRequest
-    | LeaveGroupRequest
-    | OffsetCommitRequest
-    | OffsetFetchRequest
-    | ListGroupsRequest
-    | DescribeGroupsRequest
-    | DeleteGroupsRequest
-    | OffsetDeleteRequest
+    group_descriptions.FindCoordinatorRequest
+    | group_membership.JoinGroupRequest
+    | group_membership.SyncGroupRequest
+    | group_membership.HeartbeatRequest
+    | group_membership.LeaveGroupRequest
+    | group_offsets.OffsetCommitRequest
+    | group_offsets.OffsetFetchRequest
+    | group_descriptions.ListGroupsRequest
+    | group_descriptions.DescribeGroupsRequest
+    | group_descriptions.DeleteGroupsRequest
+    | group_descriptions.OffsetDeleteRequest
 )
 # Requests that only brokers serve.
 DataRequest = (
-    ProduceRequest
-    | PartitionsFetchRequest
-    | ListOffsetsRequest
-    | DeleteRecordsRequest
-    | MetadataRequest
-    | InitProducerIdRequest
-    | OffsetForLeaderEpochRequest
-    | DescribeTopicPartitionsRequest
-    | DescribeLogDirsRequest
+    produce.ProduceRequest
+    | partition_fetch.PartitionsFetchRequest
+    | offsets.ListOffsetsRequest
+    | offsets.DeleteRecordsRequest
+    | topic_metadata.MetadataRequest
+    | produce.InitProducerIdRequest
+    | offsets.OffsetForLeaderEpochRequest
+    | topic_metadata.DescribeTopicPartitionsRequest
+    | describe_log_dirs.DescribeLogDirsRequest
     | HandedOn
     | GroupRequest
 )
 # Requests that brokers serve.
-BrokerRequest = DataRequest | DescribeConfigsRequest | DescribeClusterRequest
+BrokerRequest = DataRequest | configs.DescribeConfigsRequest | topic_metadata.DescribeClusterRequest
 # Requests of brokers to the active controller, for themselves.
-ControllerRequest = NodeRequest | CreateTopicsRequest
+ControllerRequest = NodeRequest | topic_changes.CreateTopicsRequest
 OutgoingRequest = (
-    PeerRequest | ApiVersionsRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest
+    PeerRequest
+    | api_versions.ApiVersionsRequest
+    | ControllerRequest
+    | partition_fetch.PartitionsFetchRequest
+    | envelope.EnvelopeRequest
 )
 # Requests that become records, if the active controller accepts them.
 WriteRequest = (
     NodeRequest
-    | AlterConfigsRequest
-    | ReplaceConfigsRequest
-    | CreateTopicsRequest
-    | CreatePartitionsRequest
-    | DeleteTopicsRequest
-    | AlterReassignmentsRequest
-    | ElectLeadersRequest
-    | UpdateFeaturesRequest
-    | UnregisterBrokerRequest
+    | configs.AlterConfigsRequest
+    | configs.ReplaceConfigsRequest
+    | topic_changes.CreateTopicsRequest
+    | topic_changes.CreatePartitionsRequest
+    | topic_changes.DeleteTopicsRequest
+    | reassignments.AlterReassignmentsRequest
+    | reassignments.ElectLeadersRequest
+    | update_features.UpdateFeaturesRequest
+    | registration.UnregisterBrokerRequest
 )
 # Requests that are answered from committed state, after a majority has confirmed the leader.
-ReadRequest = DescribeConfigsRequest | ListReassignmentsRequest
+ReadRequest = configs.DescribeConfigsRequest | reassignments.ListReassignmentsRequest
 Request = (
     PeerRequest
     | WriteRequest
     | ReadRequest
     | DataRequest
-    | ApiVersionsRequest
-    | DescribeQuorumRequest
-    | DescribeClusterRequest
-    | EnvelopeRequest
-    | AddVoterRequest
-    | RemoveVoterRequest
+    | api_versions.ApiVersionsRequest
+    | raft_voters.DescribeQuorumRequest
+    | topic_metadata.DescribeClusterRequest
+    | envelope.EnvelopeRequest
+    | raft_voters.AddVoterRequest
+    | raft_voters.RemoveVoterRequest
 )
 Response = (
-    VoteResponse
-    | QuorumEpochResponse
-    | FetchResponse
-    | FetchSnapshotResponse
-    | ApiVersionsResponse
-    | DescribeQuorumResponse
-    | AlterConfigsResponse
-    | DescribeConfigsResponse
-    | DescribeClusterResponse
-    | CreateTopicsResponse
-    | VoterChangeResponse
-    | UpdateVoterResponse
-    | ControllerRegistrationResponse
-    | BrokerRegistrationResponse
-    | BrokerHeartbeatResponse
-    | UnregisterBrokerResponse
-    | AlterPartitionResponse
-    | AllocateProducerIdsResponse
-    | DeleteTopicsResponse
-    | CreatePartitionsResponse
-    | AlterReassignmentsResponse
-    | ListReassignmentsResponse
-    | AssignDirectoriesResponse
-    | ElectLeadersResponse
-    | UpdateFeaturesResponse
-    | EnvelopeResponse
-    | ProduceResponse
-    | PartitionsFetchResponse
-    | ListOffsetsResponse
-    | DeleteRecordsResponse
-    | MetadataResponse
-    | InitProducerIdResponse
-    | OffsetForLeaderEpochResponse
-    | DescribeTopicPartitionsResponse
-    | DescribeLogDirsResponse
-    | FindCoordinatorResponse
-    | JoinGroupResponse
-    | SyncGroupResponse
-    | HeartbeatResponse
-    | LeaveGroupResponse
-    | OffsetCommitResponse
-    | OffsetFetchResponse
-    | ListGroupsResponse
-    | DescribeGroupsResponse
-    | DeleteGroupsResponse
-    | OffsetDeleteResponse
+    vote.VoteResponse
+    | vote.QuorumEpochResponse
+    | fetch.FetchResponse
+    | fetch_snapshot.FetchSnapshotResponse
+    | api_versions.ApiVersionsResponse
+    | raft_voters.DescribeQuorumResponse
+    | configs.AlterConfigsResponse
+    | configs.DescribeConfigsResponse
+    | topic_metadata.DescribeClusterResponse
+    | topic_changes.CreateTopicsResponse
+    | raft_voters.VoterChangeResponse
+    | raft_voters.UpdateVoterResponse
+    | registration.ControllerRegistrationResponse
+    | registration.BrokerRegistrationResponse
+    | registration.BrokerHeartbeatResponse
+    | registration.UnregisterBrokerResponse
+    | alter_partition.AlterPartitionResponse
+    | produce.AllocateProducerIdsResponse
+    | topic_changes.DeleteTopicsResponse
+    | topic_changes.CreatePartitionsResponse
+    | reassignments.AlterReassignmentsResponse
+    | reassignments.ListReassignmentsResponse
+    | alter_partition.AssignDirectoriesResponse
+    | reassignments.ElectLeadersResponse
+    | update_features.UpdateFeaturesResponse
+    | envelope.EnvelopeResponse
+    | produce.ProduceResponse
+    | partition_fetch.PartitionsFetchResponse
+    | offsets.ListOffsetsResponse
+    | offsets.DeleteRecordsResponse
+    | topic_metadata.MetadataResponse
+    | produce.InitProducerIdResponse
+    | offsets.OffsetForLeaderEpochResponse
+    | topic_metadata.DescribeTopicPartitionsResponse
+    | describe_log_dirs.DescribeLogDirsResponse
+    | group_descriptions.FindCoordinatorResponse
+    | group_membership.JoinGroupResponse
+    | group_membership.SyncGroupResponse
+    | group_membership.HeartbeatResponse
+    | group_membership.LeaveGroupResponse
+    | group_offsets.OffsetCommitResponse
+    | group_offsets.OffsetFetchResponse
+    | group_descriptions.ListGroupsResponse
+    | group_descriptions.DescribeGroupsResponse
+    | group_descriptions.DeleteGroupsResponse
+    | group_descriptions.OffsetDeleteResponse
 )

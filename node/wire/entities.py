@@ -9,7 +9,7 @@ from uuid import UUID
 from node.codec.varint import write_unsigned
 from node.ids import NO_NODE, ZERO_UUID, Endpoint, LogPosition
 from node.lazy_dataclass import dataclass
-from node.wire.declared import Kio, Own, Parts, Rows
+from node.wire.declared import Kio, Own, Parts, Rows, Tagged
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def position(name: str, *, checks_offset: bool = False) -> Own:
         return LogPosition(found.epoch, found.end_offset)
 
     def write(at: LogPosition | None) -> dict[str, Any]:
-        return {} if at is None else {name: SimpleNamespace(epoch=at.epoch, end_offset=at.offset)}
+        return {} if at is None else {name: Tagged(epoch=at.epoch, end_offset=at.offset)}
 
     return Own(read, value=write)
 

@@ -7,7 +7,6 @@ and sessions with 7 (KIP-227): a request in a session names only what changed si
 
 from dataclasses import field, replace
 from struct import Struct
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 from node.codec.varint import write_unsigned
@@ -23,7 +22,7 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Kio, Own, since
+from node.wire.declared import Error, Kio, Own, Tagged, since
 from node.wire.entities import (
     Partition,
     TopicPartition,
@@ -98,7 +97,7 @@ def _read_leader_epoch(*structs: Any) -> int:
 def _write_leader(found: "FetchedRecords", version: int) -> dict[str, Any]:
     if found.leader_epoch == NO_EPOCH or version < _FIRST_WITH_LEADER:
         return {}
-    at = SimpleNamespace(leader_id=found.leader, leader_epoch=found.leader_epoch)
+    at = Tagged(leader_id=found.leader, leader_epoch=found.leader_epoch)
     return {"current_leader": at}
 
 

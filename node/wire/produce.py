@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from struct import Struct
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 from node.codec.varint import write_unsigned
@@ -10,7 +9,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Own
+from node.wire.declared import Error, Own, Tagged
 from node.wire.entities import Partition, by_topic, in_topics, pack_topic
 
 # InitProducerId 0-5: an id for an idempotent producer (KIP-98).
@@ -22,7 +21,7 @@ _RESULTS = in_topics("responses", "partition_responses")
 def _write_leader(result: "ProduceResult", _version: int) -> dict[str, Any]:
     if result.leader == NO_NODE:
         return {}
-    at = SimpleNamespace(leader_id=result.leader, leader_epoch=result.leader_epoch)
+    at = Tagged(leader_id=result.leader, leader_epoch=result.leader_epoch)
     return {"current_leader": at}
 
 

@@ -5,60 +5,17 @@ error for every part.
 from typing import assert_never
 
 from node.errors import ErrorCode
-from node.wire.alter_partition import (
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    AssignDirectoriesRequest,
-    AssignDirectoriesResponse,
+from node.wire import (
+    alter_partition,
+    configs,
+    produce,
+    raft_voters,
+    reassignments,
+    registration,
+    topic_changes,
+    update_features,
 )
 from node.wire.apis import ForwardedRequest, ReadRequest, Response, WriteRequest
-from node.wire.configs import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    ReplaceConfigsRequest,
-    ResourceDescription,
-    ResourceResult,
-)
-from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
-from node.wire.raft_voters import (
-    AddVoterRequest,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    RemoveVoterRequest,
-    VoterChangeResponse,
-)
-from node.wire.reassignments import (
-    AlterReassignmentsRequest,
-    AlterReassignmentsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    ListReassignmentsRequest,
-    ListReassignmentsResponse,
-)
-from node.wire.registration import (
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
-)
-from node.wire.topic_changes import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    DeletionResult,
-    NewPartitionsResult,
-    TopicResult,
-)
-from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 
 def refused(
@@ -66,70 +23,82 @@ def refused(
 ) -> Response:
     """Nothing of it is done, for one reason; or its outcome is unknown."""
     match request:
-        case AlterConfigsRequest(resources=resources) | ReplaceConfigsRequest(resources=resources):
-            return AlterConfigsResponse(
+        case (
+            configs.AlterConfigsRequest(resources=resources)
+            | configs.ReplaceConfigsRequest(resources=resources)
+        ):
+            return configs.AlterConfigsResponse(
                 results=tuple(
-                    ResourceResult(
+                    configs.ResourceResult(
                         type=each.type, name=each.name, error=error, message=message or ""
                     )
                     for each in resources
                 )
             )
-        case DescribeConfigsRequest(resources=queries):
-            return DescribeConfigsResponse(
+        case configs.DescribeConfigsRequest(resources=queries):
+            return configs.DescribeConfigsResponse(
                 results=tuple(
-                    ResourceDescription(
+                    configs.ResourceDescription(
                         type=each.type, name=each.name, error=error, message=message
                     )
                     for each in queries
                 )
             )
-        case ListReassignmentsRequest():
-            return ListReassignmentsResponse(error=error, message=message)
-        case DescribeQuorumRequest():
-            return DescribeQuorumResponse(top_error=error)
-        case AddVoterRequest() | RemoveVoterRequest():
-            return VoterChangeResponse(error=error, message=message)
-        case ControllerRegistrationRequest():
-            return ControllerRegistrationResponse(error=error, message=message)
-        case BrokerRegistrationRequest():
-            return BrokerRegistrationResponse(error=error)
-        case BrokerHeartbeatRequest():
-            return BrokerHeartbeatResponse(error=error)
-        case UnregisterBrokerRequest():
-            return UnregisterBrokerResponse(error=error, message=message)
-        case AlterPartitionRequest():
-            return AlterPartitionResponse(error=error)
-        case AllocateProducerIdsRequest():
-            return AllocateProducerIdsResponse(error=error)
-        case CreateTopicsRequest(topics=topics):
-            return CreateTopicsResponse(
+        case reassignments.ListReassignmentsRequest():
+            return reassignments.ListReassignmentsResponse(error=error, message=message)
+        case raft_voters.DescribeQuorumRequest():
+            return raft_voters.DescribeQuorumResponse(top_error=error)
+        case raft_voters.AddVoterRequest() | raft_voters.RemoveVoterRequest():
+            return raft_voters.VoterChangeResponse(error=error, message=message)
+        case registration.ControllerRegistrationRequest():
+            return registration.ControllerRegistrationResponse(error=error, message=message)
+        case registration.BrokerRegistrationRequest():
+            return registration.BrokerRegistrationResponse(error=error)
+        case registration.BrokerHeartbeatRequest():
+            return registration.BrokerHeartbeatResponse(error=error)
+        case registration.UnregisterBrokerRequest():
+            return registration.UnregisterBrokerResponse(error=error, message=message)
+        case alter_partition.AlterPartitionRequest():
+            return alter_partition.AlterPartitionResponse(error=error)
+        case produce.AllocateProducerIdsRequest():
+            return produce.AllocateProducerIdsResponse(error=error)
+        case topic_changes.CreateTopicsRequest(topics=topics):
+            return topic_changes.CreateTopicsResponse(
                 results=tuple(
-                    TopicResult(name=topic.name, error=error, message=message) for topic in topics
+                    topic_changes.TopicResult(name=topic.name, error=error, message=message)
+                    for topic in topics
                 )
             )
-        case CreatePartitionsRequest(topics=wanted):
-            return CreatePartitionsResponse(
+        case topic_changes.CreatePartitionsRequest(topics=wanted):
+            return topic_changes.CreatePartitionsResponse(
                 results=tuple(
-                    NewPartitionsResult(topic=each.topic, error=error, message=message)
+                    topic_changes.NewPartitionsResult(
+                        topic=each.topic, error=error, message=message
+                    )
                     for each in wanted
                 )
             )
-        case AlterReassignmentsRequest(may_resize=may_resize):
-            return AlterReassignmentsResponse(error=error, message=message, may_resize=may_resize)
-        case AssignDirectoriesRequest():
-            return AssignDirectoriesResponse(error=error)
-        case DeleteTopicsRequest(topics=deleted):
-            return DeleteTopicsResponse(
+        case reassignments.AlterReassignmentsRequest(may_resize=may_resize):
+            return reassignments.AlterReassignmentsResponse(
+                error=error, message=message, may_resize=may_resize
+            )
+        case alter_partition.AssignDirectoriesRequest():
+            return alter_partition.AssignDirectoriesResponse(error=error)
+        case topic_changes.DeleteTopicsRequest(topics=deleted):
+            return topic_changes.DeleteTopicsResponse(
                 results=tuple(
-                    DeletionResult(name=each.name, id=each.id, error=error, message=message)
+                    topic_changes.DeletionResult(
+                        name=each.name, id=each.id, error=error, message=message
+                    )
                     for each in deleted
                 )
             )
-        case ElectLeadersRequest():
-            return ElectLeadersResponse(error=error)
-        case UpdateFeaturesRequest(updates=updates):
+        case reassignments.ElectLeadersRequest():
+            return reassignments.ElectLeadersResponse(error=error)
+        case update_features.UpdateFeaturesRequest(updates=updates):
             names = tuple(each.name for each in updates)
-            return UpdateFeaturesResponse(error=error, message=message, features=names)
+            return update_features.UpdateFeaturesResponse(
+                error=error, message=message, features=names
+            )
         case _:
             assert_never(request)

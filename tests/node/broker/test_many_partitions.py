@@ -15,6 +15,7 @@ from node.wire.alter_partition import (
     AssignedReplica,
     IsrMember,
 )
+from node.wire.api import NAMES
 from node.wire.apis import BROKER_BY_KEY, BY_REQUEST, Request
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -248,7 +249,7 @@ def test_a_leader_that_hangs_up_is_asked_again_and_that_is_told(
     created(orders, 20)
     told = orders.world.told
     began = len(told)
-    monkeypatch.setattr(PARTITIONS_FETCH, "most", 3)
+    monkeypatch.setattr(PARTITIONS_FETCH, "size", (3, limits.MAX_PARTITION_ELEMENTS))
     leader = orders.state.leader
     orders.world.kill(leader)
     orders.world.start(leader)
@@ -259,7 +260,7 @@ def test_a_leader_that_hangs_up_is_asked_again_and_that_is_told(
     assert len(following) < 30, "it is told once, and not each time that it is tried"
     assert any(each.event == "n.oversized" for _, each in told[began:])
     assert behind(orders) > 0
-    monkeypatch.setattr(PARTITIONS_FETCH, "most", limits.MAX_NAMED_ELEMENTS)
+    monkeypatch.setattr(PARTITIONS_FETCH, "size", NAMES)
     orders.world.until(lambda: behind(orders) == 0, "all are in sync again", patience_s=30)
     orders.world.run_ms(3000)
     brokers = [orders.world.machines[NodeId(each)].broker for each in IDS]
