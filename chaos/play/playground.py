@@ -25,7 +25,7 @@ from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
 from chaos.nemesis.recorded import FAULTS, aimed_at, fault_as_json, fault_from
 from chaos.probes import QuorumProbe, driver_for
-from chaos.progress import ConsoleProgress
+from chaos.progress import ConsoleProgress, Progress
 from chaos.run.planning import require_layout
 from chaos.run.runtimes import RUNTIMES, let_go, why_lacking
 from chaos.run.terminal import document
@@ -264,8 +264,7 @@ async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
     """Create and wait for a leader; an interruption removes everything again."""
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
-        progress.status("creating the cluster")
-        creation = asyncio.create_task(_create(cluster))
+        creation = asyncio.create_task(create(cluster, progress))
         asked = asyncio.create_task(interrupt.wait())
         await asyncio.wait({creation, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
@@ -279,8 +278,17 @@ async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
         raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
 
 
-async def _create(cluster: Cluster) -> None:
-    await cluster.create()
+async def create(cluster: Cluster, progress: Progress) -> None:
+    """Returns when there is a leader; the status says what is waited for."""
+    steps = (
+        ("making networks, links and disks", cluster.prepare),
+        ("starting the nodes", cluster.start_all),
+        ("waiting until every node answers", cluster.until_ready),
+    )
+    for status, step in steps:
+        progress.status(status)
+        await step()
+    progress.status("waiting for a leader")
     await _with_probe(cluster, lambda probe: probe.leader(_LEADER_WITHIN_S))
 
 
