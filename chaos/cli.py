@@ -41,7 +41,7 @@ from chaos.commands.arguments import Formatter, Parser
 from chaos.errors import UNREADABLE, OperatorError, UsageError, explained
 
 OWN_FAILURE = 255
-_NOBODY_READS = 128 + signal.SIGPIPE  # as a shell reports a process that dies of SIGPIPE
+_BROKEN_PIPE = 128 + signal.SIGPIPE  # as a shell reports a process that dies of SIGPIPE
 
 COMMANDS = (
     doctor_command,
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
     except Exception as error:  # noqa: BLE001 - operators get a sentence; --traceback shows the rest
-        if isinstance(error, BrokenPipeError) and _nobody_reads():
+        if isinstance(error, BrokenPipeError) and _is_stdout_closed():
             return _leave_quietly()
         _complain(_sentence(error))
         if parsed.traceback:
@@ -168,7 +168,7 @@ def _expected() -> tuple[type[Exception], ...]:
     )
 
 
-def _nobody_reads() -> bool:
+def _is_stdout_closed() -> bool:
     """Whether the broken pipe is our own output, and not another one."""
     with suppress(OSError, ValueError):  # not a file that can be polled: a test's
         poll = select.poll()
@@ -180,7 +180,7 @@ def _nobody_reads() -> bool:
 def _leave_quietly() -> int:
     """As tools do when `head` cuts their output: drop what is left in the buffer."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _NOBODY_READS
+    return _BROKEN_PIPE
 
 
 def _complain(text: str) -> None:

@@ -103,7 +103,7 @@ def of_registers(info: RunInfo) -> bool:
     return info.history == HistoryKind.REGISTERS
 
 
-def asks_who_votes(info: RunInfo) -> bool:
+def describes_quorum(info: RunInfo) -> bool:
     """Applies where clients change voters, and ask for the voters."""
     return int(info.load.get("describers", 0)) > 0
 

@@ -32,7 +32,7 @@ from node.wire import broker_frames
 from node.wire.api import ApiRange
 from node.wire.apis import Request, Response
 
-# A node that is a broker: it observes the quorum, whose log it replays (`node.broker`).
+# A node that is a broker: it observes the quorum and replays its log (`node.broker`).
 
 
 BrokerNode = Node[Broker]

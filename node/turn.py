@@ -107,23 +107,23 @@ class Turns:
     def start(self) -> Turn:
         """Once, before all others; also handles events fed before."""
         self.stepped = self._read_clocks()
-        yield self._deeds(self._node.start(self.stepped))
+        yield self._actions(self._node.start(self.stepped))
         yield from self.drain()
 
     def drain(self) -> Turn:
         """Handles all that is ready, and everything that results."""
         while not self._is_stopped:
-            deeds: list[Action] = []
+            actions: list[Action] = []
             if self._ready:
-                deeds = self._step(self._ready.popleft(), self._read_clocks())
+                actions = self._step(self._ready.popleft(), self._read_clocks())
             if self._ready or self._is_stopped:
-                yield deeds
+                yield actions
                 continue
             flushes = self._flushes() if self._wanted else []
             may_wait = bool(flushes) and not self._outgoing
             if not may_wait:
-                deeds += self._leaving()
-            yield deeds + flushes
+                actions += self._leaving()
+            yield actions + flushes
             if not self._ready:
                 if (
                     may_wait
@@ -147,7 +147,7 @@ class Turns:
             event = self._flushed(event)
         if now.mono_ns > self.stepped.mono_ns:  # a time-out may be due since before other input
             self.stepped = now
-        return self._deeds(self._node.step(event, now))
+        return self._actions(self._node.step(event, now))
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:
         """Bytes truncated since the flush began may have been written anew, and not flushed."""
@@ -170,20 +170,20 @@ class Turns:
         self._ready.clear()
         self._ready.extend(kept)
 
-    def _deeds(self, effects: list[Effect]) -> list[Action]:
+    def _actions(self, effects: list[Effect]) -> list[Action]:
         """The actions to perform before the next step; the rest is kept until no step is left."""
         if not effects:
             return [_STEPPED]
-        deeds: list[Action] = []
+        actions: list[Action] = []
         stop = None
         for effect in effects:
             match effect:
                 case Trace():  # the most frequent, and so on
-                    deeds.append(effect)
+                    actions.append(effect)
                 case SendResponse() | SendToPeer():
                     self._outgoing.append(effect)
                 case AppendBatches() | PersistElectionState():
-                    deeds.append(effect)
+                    actions.append(effect)
                 case FlushLog():
                     self._wanted[effect.log] = None
                 case SendPieces() | NoResponse() | CloseConnection() | OpenListeners():
@@ -193,24 +193,24 @@ class Turns:
                     self._unhear(effect.channel)
                 case TruncateLog():
                     self._truncate(effect.log, effect.end)
-                    deeds.append(effect)
+                    actions.append(effect)
                 case ReplaceLog():
                     self._truncate(effect.log, effect.snapshot.offset)
-                    deeds.append(effect)
+                    actions.append(effect)
                 case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
-                    deeds.append(effect)
+                    actions.append(effect)
                 case OnReplicas():
-                    deeds.append(effect)
+                    actions.append(effect)
                 case Stop():
                     stop = effect
                     break
                 case _:
                     assert_never(effect)
-        deeds.append(_STEPPED)
+        actions.append(_STEPPED)
         if stop is not None:
             self._is_stopped = True
-            deeds += [*self._leaving(), stop]  # its last responses
-        return deeds
+            actions += [*self._leaving(), stop]  # its last responses
+        return actions
 
     def _leaving(self) -> list[Action]:
         outgoing, self._outgoing = self._outgoing, []

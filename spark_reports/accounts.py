@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.store import read_run

@@ -1,7 +1,7 @@
 """Times without a success, the duration of elections, and latency."""
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spark_reports.ingest import Tables
 from spark_reports.phases import with_phase
@@ -41,12 +41,12 @@ def _moments(ops: DataFrame) -> DataFrame:
     succeeded = ops.where((F.col("outcome") == "ok") & F.col("t1").isNotNull()).select(
         "run_id", F.col("t1").alias("t"), F.lit(2).alias("rank"), "op_id"
     )
-    nobody = F.lit(-1).cast("bigint").alias("op_id")
+    no_operation = F.lit(-1).cast("bigint").alias("op_id")
     edges = ops.groupBy("run_id").agg(
         F.min("t0").alias("first"), F.max(F.coalesce("t1", "t0")).alias("last")
     )
-    begins = edges.select("run_id", F.col("first").alias("t"), F.lit(0).alias("rank"), nobody)
-    ends = edges.select("run_id", F.col("last").alias("t"), F.lit(3).alias("rank"), nobody)
+    begins = edges.select("run_id", F.col("first").alias("t"), F.lit(0).alias("rank"), no_operation)
+    ends = edges.select("run_id", F.col("last").alias("t"), F.lit(3).alias("rank"), no_operation)
     return invoked.unionByName(succeeded).unionByName(begins).unionByName(ends)
 
 

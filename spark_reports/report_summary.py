@@ -95,11 +95,13 @@ class ReportSummary:
 
     def _contradiction(self, run: SealedRun) -> str:
         counted = self.lost.get(run.info.run_id)
-        if counted is None or counted == (run.told_lost or 0):
+        if counted is None or counted == (run.verdict_lost or 0):
             return ""
         if run.verdict is None:
             return f"it is not judged, and its tables count {counted:,} lost"
-        told = "counts no losses" if run.told_lost is None else f"counts {run.told_lost:,} lost"
+        told = (
+            "counts no losses" if run.verdict_lost is None else f"counts {run.verdict_lost:,} lost"
+        )
         return f"its verdict {told}, and its tables {counted:,}"
 
     def doubtful(self, runs: Iterable[SealedRun]) -> list[tuple[SealedRun, str]]:

@@ -44,7 +44,7 @@ class SealedRun:
     """A run with files as in its manifest. `verdict` is None if it was not judged yet, or its
     verdict file is damaged or of another run, as `sentence` says.
 
-    `told_lost`: the number of losses by its checks of durability; None where it has no such row.
+    `verdict_lost`: the number of losses by its checks of durability; None where it has no such row.
 
     `undecided` are the checks of durability, and of its premises, that decided nothing.
     """
@@ -57,7 +57,7 @@ class SealedRun:
     undecided: tuple[str, ...] = ()
     expected: Expectation | None = None
     mismatch: str = ""  # what is not as expected
-    told_lost: int | None = None
+    verdict_lost: int | None = None
 
     @property
     def scenario(self) -> str:
@@ -135,7 +135,7 @@ def _sealed_run(directory: Path) -> SealedRun:
         verdict=judgement.verdict if judgement else None,
         sentence=judgement.sentence if judgement else why,
         undecided=_undecided(judgement) if judgement else (),
-        told_lost=_told_lost(judgement) if judgement else None,
+        verdict_lost=_verdict_lost(judgement) if judgement else None,
     )
 
 
@@ -147,7 +147,7 @@ def _undecided(judgement: Judgement) -> tuple[str, ...]:
     )
 
 
-def _told_lost(judgement: Judgement) -> int | None:
+def _verdict_lost(judgement: Judgement) -> int | None:
     """Without deletes, which are not in tables of values."""
     rows = [row.facts for row in judgement.results if row.check in _COUNTS_LOST]
     lost = [(row.get("lost"), row.get("lost_deletes", 0)) for row in rows]

@@ -30,7 +30,7 @@ _SEARCH_S = 1.0
 _FINAL_PAUSE_S = 0.2
 _BACK_SHARE = 0.6  # of changes, where a voter is removed and another one may be
 _WRONG_SHARE = 0.1  # ask for what is already so
-_ANYBODY_SHARE = 0.2  # of questions, to a node that need not lead
+_ANY_NODE_SHARE = 0.2  # of questions, to a node that need not lead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +147,12 @@ class MembershipWorkload:
 
     async def _describe(self, rng: random.Random) -> None:
         while not self._stopped.is_set():
-            await self._requests.describe(await self._whom(rng))
+            await self._requests.describe(await self._next_node(rng))
             await self._pause(rng, self._options.describe_interval_s)
 
     async def _change(self, rng: random.Random) -> None:
         while not self._stopped.is_set():
-            claim = await self._requests.describe(await self._whom(rng))
+            claim = await self._requests.describe(await self._next_node(rng))
             if claim is not None and not self._stopped.is_set():
                 await self._change_one(claim, rng)
             await self._pause(rng, self._options.change_interval_s)
@@ -170,8 +170,8 @@ class MembershipWorkload:
         if not _is_away(f, changed, was=voter in self._away.voters):
             self._away.voters.discard(voter)
 
-    async def _whom(self, rng: random.Random) -> int:
-        if rng.random() < _ANYBODY_SHARE:
+    async def _next_node(self, rng: random.Random) -> int:
+        if rng.random() < _ANY_NODE_SHARE:
             return rng.choice(self._nodes)
         return await self._leading()
 

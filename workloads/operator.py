@@ -138,9 +138,9 @@ class Operator:
         return voters_of(await self._until(added, within_s, f"{voter} is not a voter"))
 
     async def request_addition(self, node: int, within_s: float) -> tuple[Voter, str]:
-        """Ask for a node to be made a voter, once the leader tells of it as an observer that holds
-        all that is committed, and again while nobody knows what becomes of it; as which replica,
-        and by what error it is refused for what it is ("": it is done). Raises NeverChangedError.
+        """Ask for a node to be made a voter, once the leader reports it as an observer that holds
+        all that is committed, and again while the outcome is unknown. Returns the replica, and the
+        error by which it is refused for what it is ("": it is done). Raises NeverChangedError.
         """
         asked: Voter | None = None
         refusal = ""

@@ -14,7 +14,7 @@ from chaos.bugs.planted import Mutation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerMutation:
-    """One planted bug; `checks` are those whose promise it breaks first."""
+    """One planted bug; `checks` are those that promise what it breaks first."""
 
     id: str
     wrong: str  # what goes wrong, in one line

@@ -1,8 +1,8 @@
 """The planted bugs, and the checks that must find them. Ids begin with what is wrong: Q the quorum,
 V voters, R reads, A answers, P partitions, E eligible leader replicas, G groups.
 
-`checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
-may accuse as well, since one wrong decision breaks more than one promise. Bugs for clusters with
+`checks` are those that promise what the bug breaks first. Any of them is an expected accuser,
+others may accuse too, since one wrong decision breaks more than one promise. Bugs for clusters with
 brokers are in `broker_catalogue.py` and `answer_catalogue.py`.
 """
 

@@ -118,12 +118,12 @@ Q_EPOCH_MIX = Planted(
 # (KAFKA-18345).
 
 
-def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
+def wait_without_chance(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
     """Candidates that collided time out together again."""
     return timeouts.election_ms * MS
 
 
-Q_LIVELOCK = Planted(owner=deadlines, decision="election_timeout_ns", wrong=wait_like_everybody)
+Q_LIVELOCK = Planted(owner=deadlines, decision="election_timeout_ns", wrong=wait_without_chance)
 
 
 # Q-PREVOTE-GREEDY: a follower that hears its leader grants pre-votes all the same; a voter that

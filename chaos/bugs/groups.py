@@ -46,11 +46,11 @@ G_ACK_WRITTEN = Planted(
 _acknowledgement = GroupLog.acknowledgement
 
 
-def as_if_nobody_else_led(self: GroupLog, end: Offset) -> ErrorCode | None:
+def while_another_leads(self: GroupLog, end: Offset) -> ErrorCode | None:
     return _acknowledgement(self, end) if self.is_led else ErrorCode.NONE
 
 
-G_DEPOSED_COMMIT = Planted(owner=GroupLog, decision="acknowledgement", wrong=as_if_nobody_else_led)
+G_DEPOSED_COMMIT = Planted(owner=GroupLog, decision="acknowledgement", wrong=while_another_leads)
 
 
 # G-DISOWN: a member that does not know yet that others have joined gets ILLEGAL_GENERATION, and is

@@ -202,7 +202,7 @@ def in_any_epoch(self: Broker, broker: int, _epoch: int) -> bool:
     return _may_join(self, broker, ANY_EPOCH)
 
 
-def whoever_is_active(image: Image, isr: Sequence[IsrMember]) -> bool:
+def any_active_broker(image: Image, isr: Sequence[IsrMember]) -> bool:
     return all(image.brokers.is_active(member.broker) for member in isr)
 
 
@@ -214,7 +214,7 @@ P_STALE_EPOCH = Planted(
         owner=Broker,
         decision="may_join",
         wrong=in_any_epoch,
-        other=Planted(owner=isr_proposals, decision="_are_eligible", wrong=whoever_is_active),
+        other=Planted(owner=isr_proposals, decision="_are_eligible", wrong=any_active_broker),
     ),
 )
 

@@ -96,13 +96,13 @@ P_HWM_DOWN = Planted(owner=Replica, decision="_advance", wrong=the_slowest_of_al
 _advance = Replica._advance
 
 
-def whoever_is_in_the_isr(self: Replica, now_ns: int) -> None:
+def with_any_isr(self: Replica, now_ns: int) -> None:
     asked, self._min_isr = self._min_isr, 0
     _advance(self, now_ns)
     self._min_isr = asked
 
 
-P_HWM_MINISR = Planted(owner=Replica, decision="_advance", wrong=whoever_is_in_the_isr)
+P_HWM_MINISR = Planted(owner=Replica, decision="_advance", wrong=with_any_isr)
 
 
 # P-HWM-STUCK: a shrunk ISR does not move the high watermark, though its remaining members have

@@ -186,7 +186,7 @@ V_REJOIN = Planted(owner=VoterChanges, decision="poll", wrong=add_back)
 
 
 # V-STRICT-VOTE: a node that is no voter by its own log grants no vote, and gets none from nodes
-# whose logs do not list it (KIP-856, "Leader Election").
+# with logs that do not list it (KIP-856, "Leader Election").
 
 
 _as_it_should_v_strict_vote = Votes.on_request

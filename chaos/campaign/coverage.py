@@ -43,7 +43,7 @@ class Quorum(StrEnum):
     SHORT = "short"  # no majority is up
 
 
-class _Told(NamedTuple):
+class _Traced(NamedTuple):
     at: int
     event: NodeEvent
 
@@ -53,10 +53,10 @@ class Standing:
 
     def __init__(self, run: Run) -> None:
         self._nodes = planned_voters(run.info)
-        self._told: dict[int, list[_Told]] = defaultdict(list)
+        self._traced: dict[int, list[_Traced]] = defaultdict(list)
         for life in TraceColumns(run.tables["node_events"]).lives:
             for event in life.events(*_TOLD):
-                self._told[event.node].append(_Told(event.t, event))
+                self._traced[event.node].append(_Traced(event.t, event))
         self._downs = _downs(run)
 
     def role(self, node: int, at: int) -> Role:
@@ -92,7 +92,7 @@ class Standing:
         return sum(event is not None and event.leader == leader for event in told)
 
     def _last(self, node: int, at: int) -> NodeEvent | None:
-        told = self._told[node]
+        told = self._traced[node]
         before = bisect_left(told, at, key=lambda each: each.at)
         return told[before - 1].event if before else None
 

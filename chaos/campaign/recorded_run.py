@@ -71,7 +71,7 @@ def _end(row: CheckResult | None, again: str) -> list[str]:
 
 def _faults(run: Run) -> Iterator[Line]:
     for fault in run.tables["faults"].to_pylist():
-        what = f"{_named(fault)}{_whom(fault['nodes'], fault['links'])}"
+        what = f"{_named(fault)}{_victims(fault['nodes'], fault['links'])}"
         yield Line(fault["t_start"], 0, f"-- {what} begins")
         if fault["t_healed"] is not None:
             yield Line(fault["t_healed"], 0, f"-- {what} is over: {fault['evidence']}")
@@ -81,7 +81,7 @@ def _named(fault: dict[str, object]) -> str:
     return label(str(fault["kind"]), json.loads(str(fault["params"])))
 
 
-def _whom(nodes: Sequence[int], links: Sequence[str]) -> str:
+def _victims(nodes: Sequence[int], links: Sequence[str]) -> str:
     hit = " of " + ", ".join(f"node {node}" for node in nodes) if nodes else ""
     return f"{hit} ({', '.join(links)})" if links else hit
 

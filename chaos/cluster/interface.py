@@ -107,7 +107,7 @@ class Removal(StrEnum):
 
 
 class Addition(StrEnum):
-    """Whether anybody asks for a broker to be made a voter."""
+    """Whether an operator asks for a broker to be made a voter."""
 
     ASKED = "asked"
     UNASKED = "unasked"

@@ -186,7 +186,7 @@ class Switchable(Protocol):
 
 
 @runtime_checkable
-class VoteTelling(Protocol):
+class VoteReading(Protocol):
     async def vote(self, node: NodeId) -> NodeId | None:
         """A controller's vote in its newest epoch, by its disk; None: it has not voted."""
 

@@ -14,7 +14,7 @@ _ABOUT = (
     "their files are copied from the page cache, and the power is cut. The disks are compared with "
     "the copies, file by file and byte by byte: same, shorter, zeros, older, missing. Then the "
     "nodes start from exactly these disks, and their answers show the outcome of each difference: "
-    "rebuilt, ignored, lost as allowed (records whose acknowledgement promises no more than the "
+    "rebuilt, ignored, lost as allowed (their acknowledgement promises no more than the "
     "page cache), refuses to start, or trusted: a promised answer has changed. Every cut is proved "
     "by a canary, a block that the disk must have lost; a cut without this evidence is void. With "
     "--times each moment is repeated. What a program never syncs differs every time; an outcome "

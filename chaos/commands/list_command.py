@@ -113,7 +113,7 @@ def _short(scenario: Scenario, column: int) -> str:
 def _takes(scenario: Scenario) -> str:
     needs = sorted(scenario.needs)
     what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
-    brokers = f"; of brokers{_of_whom(scenario)}" if scenario.is_of_brokers else ""
+    brokers = f"; of brokers{_of_target(scenario)}" if scenario.is_of_brokers else ""
     names = ", ".join(side.name for side in scenario.sides)
     sides = f"; compare {names}" if len(scenario.sides) > 1 else ""
     settings = "".join(
@@ -124,7 +124,7 @@ def _takes(scenario: Scenario) -> str:
     return f"{scenario.default_duration_s:g} s by default{what}{brokers}{taken}{sides}{settings}"
 
 
-def _of_whom(scenario: Scenario) -> str:
+def _of_target(scenario: Scenario) -> str:
     from chaos.run.planning import takes_kafka
 
     return " (--target kafka)" if takes_kafka(scenario) else ""

@@ -20,7 +20,7 @@ from chaos.cluster.powers import (
     Switchable,
     Syncable,
     Unsteady,
-    VoteTelling,
+    VoteReading,
     Wipeable,
 )
 
@@ -66,7 +66,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.FEATURES: FeatureSetting,
     Ability.READDRESS: Readdressing,
     Ability.SWITCH: Switchable,
-    Ability.VOTES: VoteTelling,
+    Ability.VOTES: VoteReading,
 }
 
 

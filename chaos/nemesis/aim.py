@@ -7,7 +7,7 @@ from itertools import chain
 from typing import assert_never
 
 from chaos.cluster.interface import Cluster, NodeId, NodeStatus, Voted
-from chaos.cluster.powers import VoteTelling
+from chaos.cluster.powers import VoteReading
 from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.victims import (
@@ -166,7 +166,7 @@ async def _that_voted(
 ) -> list[NodeId]:
     """Followers that voted for themselves, for the leader, for another candidate that lost, or for
     none."""
-    assert isinstance(cluster, VoteTelling)
+    assert isinstance(cluster, VoteReading)
     votes = {node: await cluster.vote(node) for node in running if node != leader}
     of_itself = voted is Voted.ITSELF
     found = [node for node, vote in votes.items() if vote == (node if of_itself else leader)]

@@ -42,7 +42,7 @@ class IsrIs:
     nodes: tuple[int, ...]
 
     def holds(self, sight: Sight) -> bool:
-        return _somebody_says(sight, lambda claim: sorted(claim.isr) == sorted(self.nodes))
+        return _any_broker_says(sight, lambda claim: sorted(claim.isr) == sorted(self.nodes))
 
     def __str__(self) -> str:
         return f"the ISR is {list(self.nodes)}"
@@ -55,7 +55,7 @@ class ElrIs:
     nodes: tuple[int, ...]
 
     def holds(self, sight: Sight) -> bool:
-        return _somebody_says(sight, lambda claim: sorted(claim.elr) == sorted(self.nodes))
+        return _any_broker_says(sight, lambda claim: sorted(claim.elr) == sorted(self.nodes))
 
     def __str__(self) -> str:
         return f"the ELR is {list(self.nodes)}"
@@ -66,7 +66,7 @@ class Leaderless:
     """Every partition is without a leader."""
 
     def holds(self, sight: Sight) -> bool:
-        return _somebody_says(sight, lambda claim: claim.leader < 0)
+        return _any_broker_says(sight, lambda claim: claim.leader < 0)
 
     def __str__(self) -> str:
         return "no partition has a leader"
@@ -79,7 +79,7 @@ class Led:
     nodes: tuple[int, ...] = ()
 
     def holds(self, sight: Sight) -> bool:
-        return _somebody_says(
+        return _any_broker_says(
             sight,
             lambda claim: claim.leader in self.nodes if self.nodes else claim.leader >= 0,
         )
@@ -94,7 +94,7 @@ class PreferredLead:
     """Every partition is led by the first of its replicas, as it was when it was made."""
 
     def holds(self, sight: Sight) -> bool:
-        return _somebody_says(sight, lambda claim: claim.leader == claim.replicas[0])
+        return _any_broker_says(sight, lambda claim: claim.leader == claim.replicas[0])
 
     def __str__(self) -> str:
         return "every partition is led by its preferred leader"
@@ -214,5 +214,5 @@ def _is_whole(claim: PartitionClaim) -> bool:
     return claim.leader >= 0 and sorted(claim.isr) == sorted(claim.replicas)
 
 
-def _somebody_says(sight: Sight, what: Callable[[PartitionClaim], bool]) -> bool:
+def _any_broker_says(sight: Sight, what: Callable[[PartitionClaim], bool]) -> bool:
     return any(claims and all(map(what, claims)) for claims in sight.claims.values())

@@ -69,7 +69,7 @@ class Fault(Protocol):
     aspect: ClassVar[Aspect]
     # faults that `inject` can name, each with its parameters
     by_hand: ClassVar[Mapping[str, Words]]
-    menaces: ClassVar[Mapping[str, "SwarmSpec"]]  # how a swarm draws it, by name
+    swarm_specs: ClassVar[Mapping[str, "SwarmSpec"]]  # how a swarm draws it, by name
 
     @property
     def kind(self) -> str:

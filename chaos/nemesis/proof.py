@@ -61,8 +61,8 @@ def of_both(one: FaultEvidence, other: FaultEvidence) -> FaultEvidence:
 def of_failure(
     what: str, error: BaseException, measured: FaultEvidence | None = None
 ) -> FaultEvidence:
-    """A fault whose injection or proof failed counts as one that did not bite; `measured` values
-    from before the failure stay."""
+    """A fault that could not be injected or proved counts as one that did not bite; `measured`
+    values from before the failure stay."""
     facts = measured.facts if measured is not None else {}
     failed = {"failed": type(error).__name__}
     return FaultEvidence(bit=False, what=f"{what}: {error}", facts={**facts, **failed})

@@ -175,7 +175,7 @@ ISR_SHRINK_STORM = Scenario(
 
 
 # Most producers need only the leader's acknowledgement: they stay with one that no node hears. The
-# others find the next leader, whose log therefore grows more slowly.
+# others find the next leader; its log therefore grows more slowly.
 _CONTENT = replace(PROMISED, partitions=3, producers=16, acks_leader_share=0.75)
 
 

@@ -59,8 +59,8 @@ class NothingToDropError(Exception):
 
 
 def without_an_acknowledged_write(run: Run) -> Run:
-    """The same run with a read in place of an acknowledged write whose value others read as
-    well."""
+    """The same run with a read in place of an acknowledged write of a value that others read
+    as well."""
     key, value = _victim(run)
     ops = run.tables["ops"]
     row = pc.index(_writes_of(ops, key, value), True).as_py()

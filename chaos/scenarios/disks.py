@@ -64,8 +64,8 @@ POWER_OFF = Scenario(
     description=(
         "What was not fsynced is gone, as on a real disk; a canary on the disk proves it. A write "
         "that was acknowledged must survive even when every voter loses power at one moment: that "
-        "is what fsync before visible is for. Never run as a mere kill: without disks whose power "
-        "can be cut, the scenario is refused."
+        "is what fsync before visible is for. Never run as a mere kill: where the power of "
+        "disks cannot be cut, the scenario is refused."
     ),
     takes=Takes(voters=range(3, 8)),
     faults=_FAULTS,
@@ -92,7 +92,7 @@ BLACKOUT = Scenario(
     summary="the power of all voters fails at one moment, while their disks are slow; and again",
     exists_for=("durability", "Q3-one-vote-per-epoch", "Q18-durable-before-counted"),
     description=(
-        "As in a data centre whose power flickers: no node survives to remember what was promised, "
+        "As in a data centre where power flickers: no node survives to remember what was promised, "
         "so all of it must be on the disks, and the votes and leaders of each epoch as well. "
         "Overloaded disks take their time, so a cut finds much under way that is not yet durable."
     ),
@@ -438,7 +438,7 @@ OBSERVER_POWER_OFF = Scenario(
     exists_for=("nodes-kept-running",),
     description=(
         "An observer of the metadata quorum need not sync what it fetches: it can fetch it again. "
-        "But what it knows of the leader is synced at once. A broker whose power fails in between "
+        "But what it knows of the leader is synced at once. A broker that loses power in between "
         "comes back with an empty log, in which the voters would be, and with the leader's id. "
         "Where the voters are named by configuration (quorum=static) it goes on; where they are in "
         "the log alone (quorum=dynamic, KIP-853) it must go on as well."

@@ -259,8 +259,8 @@ UNWAITED_TOPICS = Scenario(
     description=(
         "With an operation time-out of 0 librdkafka takes the brokers' REQUEST_TIMED_OUT for a "
         "success: what a broker of the days of ZooKeeper went on with, in its own time. A "
-        "controller of KRaft refuses a request whose time is over, and creates nothing. Nobody is "
-        "hurt in this scenario; what is accused is an acknowledgement by the client library."
+        "controller of KRaft refuses a request after its deadline, and creates nothing. No node "
+        "is hurt in this scenario; what is accused is an acknowledgement by the client library."
     ),
     takes=THREE_BROKERS,
     faults=(),

@@ -110,7 +110,7 @@ _REMOVED_LEADER_SCRIPT = Script(
         End(name="two"),  # the judge decides whether a node leads
     )
 )
-_NOBODY_LEADS = Expectation(
+_NO_LEADER = Expectation(
     verdict=Verdict.INVALID, check="recovers-when-healed", anomaly="the quorum was not whole"
 )
 
@@ -138,7 +138,7 @@ REMOVED_LEADER = Scenario(
         Side(
             name=f"{REMOVAL}={Removal.ASKED}",
             settings={REMOVAL: Removal.ASKED},
-            expected=_NOBODY_LEADS,
+            expected=_NO_LEADER,
             promise="no node leads any more, though all processes run and all links are whole",
         ),
         Side(

@@ -124,7 +124,7 @@ def _draw_hand_over(rng: random.Random, nodes: int, duration_s: float) -> Schedu
 
 HAND_OVER = Scenario(
     name="hand-over",
-    summary="the leader is stopped in good order, and hands over to a node whose disk is behind",
+    summary="the leader is stopped in good order, and hands over to a node with a disk behind",
     exists_for=("durability", "Q11-leader-completeness", "heard-leader-is-kept"),
     description=(
         "A leader that stops names its successors (EndQuorumEpoch), and the first of them stands "

@@ -23,18 +23,18 @@ _ECHO_SHARE = 0.5
 
 
 def at_random(
-    rng: random.Random, menace: SwarmSpec, mean_s: float, nodes: int, last_s: float
+    rng: random.Random, spec: SwarmSpec, mean_s: float, nodes: int, last_s: float
 ) -> Iterator[Window]:
     """At random moments; most are short, as short ones fit into more places."""
     at_s = rng.uniform(0.5, min(mean_s, last_s / 2))
     while at_s < last_s:
-        yield one_window(rng, menace, at_s, nodes, last_s)
+        yield one_window(rng, spec, at_s, nodes, last_s)
         at_s += rng.expovariate(1 / mean_s) + 0.05
 
 
 def echoes(
     rng: random.Random,
-    menaces: Sequence[SwarmSpec],
+    swarm_specs: Sequence[SwarmSpec],
     drawn: Sequence[Window],
     nodes: int,
     last_s: float,
@@ -50,23 +50,23 @@ def echoes(
     for window in drawn:
         at_s = window.at_s + rng.uniform(*_ECHO_S)
         if rng.random() < _ECHO_SHARE and at_s < last_s:
-            yield one_window(rng, rng.choice(menaces), at_s, nodes, last_s, whoever=True)
+            yield one_window(rng, rng.choice(swarm_specs), at_s, nodes, last_s, any_node=True)
 
 
 def one_window(
     rng: random.Random,
-    menace: SwarmSpec,
+    spec: SwarmSpec,
     at_s: float,
     nodes: int,
     last_s: float,
     *,
-    whoever: bool = False,
+    any_node: bool = False,
 ) -> Window:
-    """`whoever`: if the fault has one victim, any node will do."""
-    span = menace.longest_s - menace.shortest_s
-    hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
-    fault = menace.make(rng, nodes)
-    if whoever and isinstance(fault.victim, ControllerLeader | RandomFollower):
+    """`any_node`: if the fault has one victim, any node will do."""
+    span = spec.longest_s - spec.shortest_s
+    hold_s = min(spec.shortest_s + span * rng.random() ** 2, last_s - at_s)
+    fault = spec.make(rng, nodes)
+    if any_node and isinstance(fault.victim, ControllerLeader | RandomFollower):
         fault = replace(fault, victim=RandomNode())
     return Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=fault)
 
@@ -81,7 +81,7 @@ def one_window(
 
 
 OF_VOTERS = (LoseDisk, RemoveVoter)
-_LOSE_DISK, _REMOVE_VOTER = (menace for kind in OF_VOTERS for menace in kind.menaces.values())
+_LOSE_DISK, _REMOVE_VOTER = (spec for kind in OF_VOTERS for spec in kind.swarm_specs.values())
 _CHANGING_SHARE = 0.5
 _MEANS_S = (8.0, 15.0, 30.0)
 _MOST_CHANGES = 10
@@ -124,14 +124,14 @@ def _possible(settings: Mapping[str, str], nodes: int) -> list[SwarmSpec]:
     dynamic = settings[QUORUM] == DYNAMIC
     known = settings[BOOTSTRAP] != "0" if dynamic else settings[QUORUM] == LISTED
     able = [_LOSE_DISK] * known + [_REMOVE_VOTER] * dynamic
-    return [menace for menace in able if menace.least_nodes <= nodes]
+    return [spec for spec in able if spec.least_nodes <= nodes]
 
 
 def _alone(
     rng: random.Random, possible: Sequence[SwarmSpec], nodes: int, last_s: float
 ) -> Iterator[Window]:
-    for menace in rng.sample(possible, rng.randint(1, len(possible))):
-        yield from at_random(rng, menace, rng.choice(_MEANS_S), nodes, last_s)
+    for spec in rng.sample(possible, rng.randint(1, len(possible))):
+        yield from at_random(rng, spec, rng.choice(_MEANS_S), nodes, last_s)
 
 
 def _after_others(
@@ -146,7 +146,7 @@ def _after_others(
         cuts = window.fault.aspect is Aspect.CUTS
         share = _AFTER_CUT_SHARE if cuts else _AFTER_ANOTHER_SHARE
         if rng.random() < share and at_s < last_s:
-            yield one_window(rng, rng.choice(possible), at_s, nodes, last_s, whoever=True)
+            yield one_window(rng, rng.choice(possible), at_s, nodes, last_s, any_node=True)
 
 
 def _after_changes(
@@ -186,9 +186,9 @@ _SNAPSHOTS = (_USUAL_SNAPSHOTS, _USUAL_SNAPSHOTS, (2_000, 8_000), (20_000, 60_00
 _LATE_FLUSHES = ((0.0, 50_000), (0.05, 400_000), (0.3, 100_000), (1.0, 30_000))
 # Changes of the voters are drawn separately from all others.
 _OF_NODES = {
-    name: menace
-    for name, menace in MENACES.items()
-    if all(name not in kind.menaces for kind in OF_VOTERS)
+    name: spec
+    for name, spec in MENACES.items()
+    if all(name not in kind.swarm_specs for kind in OF_VOTERS)
 }
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
@@ -233,7 +233,7 @@ def _stream(seed: int, what: str) -> random.Random:
 def every_fault() -> tuple[Fault, ...]:
     """One of each kind: all faults that a swarm may draw."""
     rng = random.Random("every fault")
-    return tuple(menace.make(rng, 5) for menace in MENACES.values())
+    return tuple(spec.make(rng, 5) for spec in MENACES.values())
 
 
 # --- what a seed draws ---
@@ -252,17 +252,17 @@ def _schedule(
         for name, a_s in chosen
         for window in at_random(_stream(seed, f"windows:{name}"), MENACES[name], a_s, nodes, last_s)
     ]
-    menaces = [MENACES[name] for name, _ in chosen]
-    drawn += echoes(_stream(seed, "echoes"), menaces, drawn, nodes, last_s)
+    swarm_specs = [MENACES[name] for name, _ in chosen]
+    drawn += echoes(_stream(seed, "echoes"), swarm_specs, drawn, nodes, last_s)
     kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
-    changed = changes(_stream(seed, "voters"), settings, menaces, drawn, nodes, last_s)
+    changed = changes(_stream(seed, "voters"), settings, swarm_specs, drawn, nodes, last_s)
     windows = sorted([*kept, *changed], key=lambda window: (window.at_s, window.fault.kind))
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
 
 
 def _chosen(rng: random.Random, nodes: int) -> list[tuple[str, float]]:
     """The kinds that this seed has, each with the mean time between two of them, in seconds."""
-    possible = [name for name, menace in _OF_NODES.items() if menace.least_nodes <= nodes]
+    possible = [name for name, spec in _OF_NODES.items() if spec.least_nodes <= nodes]
     count = min(len(possible), rng.choice((1, 2, 3, 3, 4, 5, 7)))
     return [(name, rng.choice((5.0, 10.0, 20.0, 40.0))) for name in rng.sample(possible, count)]
 

@@ -156,7 +156,7 @@ def _stream(seed: int, what: str) -> random.Random:
 def every_fault() -> tuple[Fault, ...]:
     """One of each kind: all faults that this swarm may draw."""
     rng = random.Random("every fault")
-    return tuple(menace.make(rng, 3) for menace in _MENACES.values())
+    return tuple(spec.make(rng, 3) for spec in _MENACES.values())
 
 
 # --- what a seed draws ---
@@ -235,13 +235,13 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
     last_s = duration_s - _TAIL_S
     if silent := list(_long_silence(_stream(seed, "silence"), last_s)):
         return Schedule(duration_s=duration_s, windows=tuple(silent), side_by_side=True)
-    menaces = _chosen(_stream(seed, "kinds"), settings)
+    swarm_specs = _chosen(_stream(seed, "kinds"), settings)
     drawn = [
         window
-        for name in menaces
-        for window in _windows(_stream(seed, f"windows:{name}"), menaces[name], last_s)
+        for name in swarm_specs
+        for window in _windows(_stream(seed, f"windows:{name}"), swarm_specs[name], last_s)
     ]
-    drawn += _aimed(_stream(seed, "aimed"), list(menaces.values()), drawn, last_s)
+    drawn += _aimed(_stream(seed, "aimed"), list(swarm_specs.values()), drawn, last_s)
     kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
     windows = sorted(kept, key=lambda window: (window.at_s, window.fault.kind))
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
@@ -256,8 +256,8 @@ def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Swa
     return {name: _MENACES[name] for name in rng.sample(possible, rng.choice((1, 2, 3, 4)))}
 
 
-def _windows(rng: random.Random, menace: SwarmSpec, last_s: float) -> Iterator[Window]:
-    return at_random(rng, menace, rng.choice((8.0, 15.0, 30.0)), 3, last_s)
+def _windows(rng: random.Random, spec: SwarmSpec, last_s: float) -> Iterator[Window]:
+    return at_random(rng, spec, rng.choice((8.0, 15.0, 30.0)), 3, last_s)
 
 
 def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
@@ -269,13 +269,13 @@ def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
 
 
 def _aimed(
-    rng: random.Random, menaces: Sequence[SwarmSpec], drawn: Sequence[Window], last_s: float
+    rng: random.Random, swarm_specs: Sequence[SwarmSpec], drawn: Sequence[Window], last_s: float
 ) -> Iterator[Window]:
     """During another fault that lasts long enough for an ISR to shrink."""
     for window in drawn:
         at_s = window.at_s + rng.uniform(*_AIMED_AFTER_S)
         if window.hold_s >= _AIMED_LEAST_S and at_s < last_s and rng.random() < _AIMED_SHARE:
-            yield one_window(rng, rng.choice(menaces), at_s, 3, last_s)
+            yield one_window(rng, rng.choice(swarm_specs), at_s, 3, last_s)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

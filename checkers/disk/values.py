@@ -17,7 +17,7 @@ from checkers.linearizability.compiled import inlined, loop
 # The compiled loop over the records of many batches: a varint at a time.
 
 
-NOBODYS = -1  # a record of fewer than 8 bytes has no value
+NOT_SENT = -1  # a record of fewer than 8 bytes has no value
 _VALUE_BYTES = 8
 
 
@@ -64,7 +64,7 @@ def walk(
             length, here = _varint(data, here + max(key, 0), behind)
             if max(length, 0) > behind - here:
                 break
-            value = np.int64(NOBODYS)
+            value = np.int64(NOT_SENT)
             if length >= _VALUE_BYTES:
                 value = np.int64(0)
                 for byte in range(_VALUE_BYTES):

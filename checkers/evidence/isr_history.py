@@ -31,7 +31,7 @@ SETTLED_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class BrokerAnswers:
     """One broker's answers about a partition, in order: each was in a state from `low` to `high`.
 
     The states are indices into the history; a broker's metadata image only goes forward.
@@ -59,7 +59,7 @@ class IsrHistory:
     min_isr: Ints
     not_before: Ints
     known_by: Ints
-    told: Mapping[int, Told]  # by the broker that was asked
+    answered: Mapping[int, BrokerAnswers]  # by the broker that was asked
 
     def whole(self) -> NDArray[np.bool_]:
         """By state, whether all replicas are in the ISR."""
@@ -68,12 +68,12 @@ class IsrHistory:
     def known_before(self, leader: int, t0: Ints) -> Ints:
         """The latest state that a leader must have known, by its own answers, when something
         began."""
-        told = self.told.get(leader)
-        if told is None:
+        answers = self.answered.get(leader)
+        if answers is None:
             return np.zeros(len(t0), np.int64)
-        answered = np.maximum.accumulate(told.t1)
-        place = np.searchsorted(answered, t0 - SETTLED_NS, side="left") - 1
-        return np.where(place >= 0, told.low[place], 0)
+        ends = np.maximum.accumulate(answers.t1)
+        place = np.searchsorted(ends, t0 - SETTLED_NS, side="left") - 1
+        return np.where(place >= 0, answers.low[place], 0)
 
     def last_by(self, t1: Ints) -> Ints:
         """The latest state that can have been committed when something ended."""
@@ -102,19 +102,19 @@ def _history(
         # deleted, and perhaps created again: answers do not say which of the two they mean
         return None
     offsets = np.array([change.offset for change in changes], np.int64)
-    told = _told(answers_about(evidence, key), states)
+    answered = _by_broker(answers_about(evidence, key), states)
     following = [change.min_isr for change in changes[1:]]
     needed = [change.min_isr for change in changes]
     lowest = [min(pair) for pair in zip(needed, [*following, needed[-1]], strict=True)]
-    not_before = np.maximum(marks.not_before(offsets), _lagging(evidence, told, len(states)))
+    not_before = np.maximum(marks.not_before(offsets), _lagging(evidence, answered, len(states)))
     return IsrHistory(
         key=key,
         states=tuple(states),
         offsets=offsets,
         min_isr=np.maximum(lowest, [change.asked_min_isr for change in changes]),
         not_before=np.maximum.accumulate(not_before),
-        known_by=_known_by(told.values(), marks.known_by(offsets)),
-        told=told,
+        known_by=_known_by(answered.values(), marks.known_by(offsets)),
+        answered=answered,
     )
 
 
@@ -133,7 +133,9 @@ def _answers(evidence: Evidence) -> Mapping[tuple[int | str, ...], pa.Table]:
     return split(probes.filter(pc.equal(probes["kind"], "partition")), "key")
 
 
-def _told(rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]) -> dict[int, Told]:
+def _by_broker(
+    rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]
+) -> dict[int, BrokerAnswers]:
     """Answers that fit no state are left out: `told-partitions-were` accuses them."""
     places: dict[tuple[int, frozenset[int], frozenset[int]], list[int]] = {}
     for place, one in enumerate(states):
@@ -147,7 +149,7 @@ def _told(rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]) -> dic
     return {node: _in_order(answers) for node, answers in by_node.items()}
 
 
-def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> Told:
+def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> BrokerAnswers:
     low, high = [], []
     least = 0
     for _, _, places in answers:
@@ -157,7 +159,7 @@ def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> Told:
     for _, _, places in reversed(answers):
         most = next((place for place in reversed(places) if place <= most), most)
         high.append(most)
-    return Told(
+    return BrokerAnswers(
         t0=np.array([t0 for t0, _, _ in answers], np.int64),
         t1=np.array([t1 for _, t1, _ in answers], np.int64),
         low=np.array(low, np.int64),
@@ -165,33 +167,33 @@ def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> Told:
     )
 
 
-def _known_by(told: Iterable[Told], by_marks: Ints) -> Ints:
+def _known_by(answered: Iterable[BrokerAnswers], by_marks: Ints) -> Ints:
     known = by_marks.copy()
-    for one in told:
+    for one in answered:
         np.minimum.at(known, one.low, one.t1)
     earliest: Ints = np.minimum.accumulate(known[::-1])[::-1]
     return earliest
 
 
-def _lagging(evidence: Evidence, told: Mapping[int, Told], states: int) -> Ints:
+def _lagging(evidence: Evidence, answered: Mapping[int, BrokerAnswers], states: int) -> Ints:
     """A state that no broker knew of long after a moment was not committed at that moment.
 
     Two brokers or more must have had every chance to know: nothing was wrong with any link, process
     or machine since `LAG_NS` before.
     """
     found = np.full(states, NEVER_NS, np.int64)
-    if len(told) < 2 or set(told) < set(evidence.brokers):
+    if len(answered) < 2 or set(answered) < set(evidence.brokers):
         return found
     for place in range(states):
-        last = min(_last_below(one, place) for one in told.values())
+        last = min(_last_below(one, place) for one in answered.values())
         if last != NEVER_NS and not _hurt(evidence.faults, last - LAG_NS, last):
             found[place] = last - LAG_NS
     return found
 
 
-def _last_below(told: Told, place: int) -> int:
+def _last_below(answered: BrokerAnswers, place: int) -> int:
     """When a broker was last asked and answered with an earlier state."""
-    asked = told.t0[told.high < place]
+    asked = answered.t0[answered.high < place]
     return int(asked[-1]) if len(asked) else NEVER_NS
 
 
@@ -227,8 +229,8 @@ class _Marks:
 def _answered(probes: pa.Table) -> list[dict[str, Any]]:
     known = pc.and_(pc.equal(probes["kind"], "quorum"), pc.is_valid(probes["high_watermark"]))
     known = pc.and_kleene(known, pc.is_valid(probes["epoch"]))
-    told = probes.filter(known).select(["epoch", "t0", "t1", "high_watermark"]).to_pylist()
-    return [row for row in told if row["high_watermark"] >= 0]
+    answered = probes.filter(known).select(["epoch", "t0", "t1", "high_watermark"]).to_pylist()
+    return [row for row in answered if row["high_watermark"] >= 0]
 
 
 def _traced(evidence: Evidence) -> list[dict[str, Any]]:
@@ -242,8 +244,8 @@ def _traced(evidence: Evidence) -> list[dict[str, Any]]:
     ]
 
 
-def _marks(told: Iterable[Mapping[str, Any]]) -> _Marks:
-    rows = sorted(told, key=lambda row: (row["epoch"], row["t1"]))
+def _marks(answered: Iterable[Mapping[str, Any]]) -> _Marks:
+    rows = sorted(answered, key=lambda row: (row["epoch"], row["t1"]))
     working = np.zeros(len(rows), np.bool_)
     for epoch in {row["epoch"] for row in rows}:
         places = [at for at, row in enumerate(rows) if row["epoch"] == epoch]

@@ -288,7 +288,7 @@ class Life:
         return self.traces.lines(self.rows(*events))
 
 
-def disk_told(found: Iterable[Life], node: int, directory: str, at: int) -> str:
+def traced_directory(found: Iterable[Life], node: int, directory: str, at: int) -> str:
     """The sender's directory id as the receiver traced it; if voters are known by ids alone and
     none is traced (kraft.version 0), that of the disk that the node had last started on by then."""
     if directory != NO_DIRECTORY:

@@ -82,7 +82,7 @@ class LossWindow:
 
 
 # Why a loss is neither allowed nor an accusation.
-UNTOLD = "it is not known when the ISR was complete again, or which min ISR was in force"
+UNDECIDED = "it is not known when the ISR was complete again, or which min ISR was in force"
 _WHATEVER_IT_TAKES = FOREVER_NS  # more than any min ISR
 
 Windows = Mapping[str, tuple[LossWindow, ...]]

@@ -262,7 +262,7 @@ def missing(run: Run) -> tuple[Missing, ...]:
     return tuple(each for each in found if each.kind in run.info.gives)
 
 
-def nobody_counted(run: Run) -> bool:
+def nothing_was_counted(run: Run) -> bool:
     """Whether it is not known how much there should be."""
     info = run.info
     return info.recorded is None or info.inventory_crc32c is None or not run.rows

@@ -260,14 +260,14 @@ VOTER_RECORDS = tuple(_CHANGES)  # kinds of records about voters
 
 
 @dataclass(frozen=True, slots=True)
-class ToldVoters:
+class TracedVoters:
     """The voters from an offset of a node's log on, by a line of its trace."""
 
     line: NodeEvent
     voters: VoterSet
 
     @classmethod
-    def of(cls, line: NodeEvent) -> "ToldVoters":
+    def of(cls, line: NodeEvent) -> "TracedVoters":
         rows = line.more.get("voters")
         assert isinstance(rows, list), line
         return cls(line, VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows)))

@@ -236,17 +236,17 @@ def pair(entries: Iterable[HistoryLine]) -> list[Pair]:
 def _require_free(entry: HistoryLine, before: Pair | None) -> None:
     if before is None:
         return
-    who = f"process {entry.process}"
+    process = f"process {entry.process}"
     if before.complete is None:
         raise MalformedError(
             entry.line,
-            f"{who} to complete what it invoked on line {before.invoke.line}",
+            f"{process} to complete what it invoked on line {before.invoke.line}",
             "another invocation",
         )
     if before.complete.type is EventType.INFO:
         raise MalformedError(
             entry.line,
-            f"nothing of {who} after its info on line {before.complete.line}",
+            f"nothing of {process} after its info on line {before.complete.line}",
             "an invocation (what crashed goes on under a new number)",
         )
 

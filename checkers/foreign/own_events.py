@@ -30,7 +30,7 @@ _REGISTERS = ("read", "write", "delete")
 _LOGS = (SEND, POLL, TXN, ASSIGN, SUBSCRIBE, SEEK)
 _DELETE_TOPIC, _DELETE_RECORDS = "delete-topic", "delete-records"
 _ALL = -1  # the acks of a send that waits for the whole ISR
-_NOBODYS = -1  # the value of a record with bytes that were never sent
+_NOT_SENT = -1  # the value of a record with bytes that were never sent
 
 
 def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], Mapping[str, int]]:
@@ -147,6 +147,6 @@ def _records(line: int, step: int, span: Value, *, told: bool) -> Iterator[LogRe
 
 def _name(value: int, more: int) -> str:
     """A value as on the page of a run: process/number."""
-    if value == _NOBODYS:
+    if value == _NOT_SENT:
         return "bytes that no client sent"
     return f"{value + more >> 32}/{value + more & 0xFFFFFFFF}"

@@ -70,7 +70,7 @@ class HistoryKind(StrEnum):
 
 
 WORD = 8  # a value, big-endian
-NOBODYS = -1  # the value of a record that no client can have sent
+NOT_SENT = -1  # the value of a record that no client can have sent
 # A value is its producer's process and, in this many bits, a number that the process counts up.
 NUMBER_BITS = 32
 NUMBERS = (1 << NUMBER_BITS) - 1
@@ -83,7 +83,7 @@ def value_of(process: int, number: int) -> int:
 
 def value_name(value: int) -> str:
     """A value as people read it: `6/0` is the first record that process 6 sent."""
-    if value == NOBODYS:
+    if value == NOT_SENT:
         return "a record that no client sent"
     return f"{value >> NUMBER_BITS}/{value & NUMBERS}"
 
@@ -94,11 +94,11 @@ def payload(value: int, size: int) -> bytes:
 
 
 def value_in(data: bytes | None) -> int:
-    """The value that a record carries; `NOBODYS` if its bytes are not what a client sends."""
+    """The value that a record carries; `NOT_SENT` if its bytes are not what a client sends."""
     if not data or len(data) % WORD or data[0] > 0x7F:
-        return NOBODYS
+        return NOT_SENT
     word = data[:WORD]
-    return int.from_bytes(word, "big") if word * (len(data) // WORD) == data else NOBODYS
+    return int.from_bytes(word, "big") if word * (len(data) // WORD) == data else NOT_SENT
 
 
 class EventType(StrEnum):

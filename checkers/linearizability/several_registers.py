@@ -379,7 +379,7 @@ class StatesInWords(Sequence[str]):
     def __len__(self) -> int:
         return len(self._problem.met.mixed)
 
-    def __getitem__(self, state: int) -> str:  # type: ignore[override]  # nobody slices it
+    def __getitem__(self, state: int) -> str:  # type: ignore[override]  # never sliced
         held = self._problem.met.values[state]
         return " ".join(self._said(place, int(held[place])) for place in self._shown)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.loss_budget import UNTOLD
+from checkers.evidence.loss_budget import UNDECIDED
 from checkers.evidence.planned import Kind
 from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.findings import Findings, findings_of
@@ -136,7 +136,7 @@ def _conclude(
     undecided = {one.anomaly: int(findings.undecided(one).sum()) for one in found}
     if sum(undecided.values()):
         told = ", ".join(f"{count:,} {name}" for name, count in undecided.items() if count)
-        message = f"{told}, which an allowed loss may explain: {UNTOLD}"
+        message = f"{told}, which an allowed loss may explain: {UNDECIDED}"
         return _result(Verdict.UNKNOWN, message, looked_at, facts)
     excused = sum(len(one) for one in found)
     more = f"; {counted(excused, 'exception is', 'exceptions are')} allowed" if excused else ""

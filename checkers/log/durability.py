@@ -7,7 +7,7 @@ import numpy as np
 from checkers.array_types import Ints
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.loss_budget import UNTOLD
+from checkers.evidence.loss_budget import UNDECIDED
 from checkers.evidence.planned import Kind
 from checkers.history.calls import Outcome
 from checkers.log.arrays import NO_OFFSET, NONE, Acks
@@ -64,11 +64,11 @@ def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
             f"{undecided:,} of {acknowledged:,} acknowledged records were not read at the end, "
             "and the disks do not show whether they are lost or late"
         )
-    untold = int((fates.lost & ~findings.lost_beyond_budget()).sum())
-    if untold:
+    lost_undecided = int((fates.lost & ~findings.lost_beyond_budget()).sum())
+    if lost_undecided:
         return Verdict.UNKNOWN, (
-            f"lost: {counted(untold, 'acknowledged or polled record')}; whether that is allowed "
-            f"cannot be decided: {UNTOLD}"
+            f"lost: {counted(lost_undecided, 'acknowledged or polled record')}; whether that is "
+            f"allowed cannot be decided: {UNDECIDED}"
         )
     if not fates.promised.any():
         return Verdict.UNKNOWN, "no record was acknowledged by all in-sync replicas"

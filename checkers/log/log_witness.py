@@ -109,7 +109,7 @@ class _Words:
     other: str
     at_one: str  # the offset
     at_other: str
-    who: str  # the process that reveals it
+    process: str  # the process that reveals it
 
 
 def explain(log: LogArrays, found: Cases, case: int) -> Case:
@@ -127,7 +127,7 @@ def explain(log: LogArrays, found: Cases, case: int) -> Case:
         other=_value(log, int(found.other_value[case])),
         at_one=_offset(int(found.one_offset[case])),
         at_other=_offset(int(found.other_offset[case])),
-        who=f"process {log.ops.process_name(int(found.other[case]))}",
+        process=f"process {log.ops.process_name(int(found.other[case]))}",
     )
     message, one_part, other_part = _said(found.anomaly, words)
     one, other = int(found.one[case]), int(found.other[case])
@@ -150,16 +150,16 @@ def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
     """The sentence, and the parts of the two operations."""
     match anomaly:
         case Anomaly.CORRUPT:
-            message = f"{w.who} polled a damaged record at {w.key}, offset {w.at_other}"
+            message = f"{w.process} polled a damaged record at {w.key}, offset {w.at_other}"
             return message, "", f"polled bytes that were never sent, at offset {w.at_other}"
         case Anomaly.PHANTOM:
-            message = f"{w.who} polled {w.other} at {w.key}, which was never sent"
+            message = f"{w.process} polled {w.other} at {w.key}, which was never sent"
             return message, "", f"polled {w.other} at offset {w.at_other}"
         case Anomaly.FUTURE_READ:
-            message = f"{w.who} polled {w.other} at {w.key} before it was sent"
+            message = f"{w.process} polled {w.other} at {w.key} before it was sent"
             return message, f"sent {w.other} only later", f"polled {w.other} first"
         case Anomaly.G1A:
-            message = f"{w.who} polled {w.other} at {w.key}, though its send had failed"
+            message = f"{w.process} polled {w.other} at {w.key}, though its send had failed"
             return message, f"was answered that sending {w.other} failed", f"polled {w.other}"
         case Anomaly.INCONSISTENT_OFFSETS:
             message = f"{w.key}, offset {w.at_other}, holds both {w.one} and {w.other}"
@@ -168,10 +168,10 @@ def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             message = f"{w.other} is at the offsets {w.at_one} and {w.at_other} of {w.key}"
             return message, f"at {w.at_one}", f"at {w.at_other}"
         case Anomaly.PRECOMMITTED_READ:
-            message = f"{w.who} polled {w.other} at {w.key} in the transaction that sent it"
+            message = f"{w.process} polled {w.other} at {w.key} in the transaction that sent it"
             return message, "", f"sent {w.other} and polled it"
         case Anomaly.G1B:
-            message = f"{w.who} polled {w.key} up to {w.other}, though {w.one} was sent with it"
+            message = f"{w.process} polled {w.key} up to {w.other}, though {w.one} was sent with it"
             return message, f"sent {w.other}, then {w.one}", f"polled up to {w.other}"
     return _said_of_loss(anomaly, w)
 
@@ -194,8 +194,8 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             return message, "", f"sent {w.other}"
         case Anomaly.PAST_HIGH_WATERMARK:
             message = (
-                f"{w.who} was given offset {w.at_other} of {w.key}, when no answer had had a high "
-                f"watermark above {w.at_one}"
+                f"{w.process} was given offset {w.at_other} of {w.key}, when no answer had had a "
+                f"high watermark above {w.at_one}"
             )
             return message, "", f"polled {w.at_other}"
         case Anomaly.HIGH_WATERMARK_BACK:
@@ -215,15 +215,15 @@ def _said_of_order(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             message = f"{w.other} went to offset {w.at_other} of {w.key} when {w.at_one} was there"
             return message, f"knew of {w.at_one}", f"sent {w.other} only then"
         case Anomaly.NONMONOTONIC_SEND | Anomaly.INT_NONMONOTONIC_SEND:
-            message = f"{inside}{w.who} sent {w.one}, then {w.other}, and went back {way}"
+            message = f"{inside}{w.process} sent {w.one}, then {w.other}, and went back {way}"
             return message, f"sent {w.one} first", f"sent {w.other} next"
         case Anomaly.INT_SEND_SKIP:
-            message = f"{inside}the sends of {w.who} go {way}, past other records"
+            message = f"{inside}the sends of {w.process} go {way}, past other records"
             return message, f"sent {w.one} first", f"sent {w.other} next"
         case Anomaly.NONMONOTONIC_POLL | Anomaly.INT_NONMONOTONIC_POLL:
-            message = f"{inside}{w.who} went back {way}"
+            message = f"{inside}{w.process} went back {way}"
         case Anomaly.POLL_SKIP | Anomaly.INT_POLL_SKIP:
-            message = f"{inside}{w.who} went {way}, past the records between"
+            message = f"{inside}{w.process} went {way}, past the records between"
         case _:
             raise AssertionError(anomaly)
     return message, f"polled up to {w.at_one}", f"polled from {w.at_other} on"
@@ -258,9 +258,9 @@ def operation(run: Run, row: int, part: str, key: str) -> WitnessRow:
 def fault(row: Mapping[str, object]) -> WitnessRow:
     """A fault by its row in FAULTS."""
     nodes, start, healed = row["nodes"], row["t_start"], row["t_healed"]
-    whom = ", ".join(map(str, nodes)) if isinstance(nodes, list) else "no node"
+    victims = ", ".join(map(str, nodes)) if isinstance(nodes, list) else "no node"
     return {
-        "what": f"fault {row['fault_id']}: {row['kind']} of {whom}",
+        "what": f"fault {row['fault_id']}: {row['kind']} of {victims}",
         "t_ns": start if isinstance(start, int) else None,
         "t1_ns": healed if isinstance(healed, int) else None,
     }

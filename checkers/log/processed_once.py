@@ -48,19 +48,22 @@ def each_is_processed_once(evidence: Evidence) -> CheckResult:
 
     As readers of committed transactions see it, once every transactional id was initialised anew:
     what a transaction puts out names the record that it processed, and the transaction. One that
-    was acknowledged as committed stands whole; of one of which nobody knows, all or nothing; of one
-    that was aborted, or that nobody asked to commit, nothing. Records count from offset 0. Not
+    was acknowledged as committed stands whole; of one with an unknown outcome, all or nothing; of
+    one that was aborted, or never asked to commit, nothing. Records count from offset 0. Not
     judged after a fault by which acknowledged records may be lost, or where unclean elections were
     asked for. Where the output was not read to its end nothing is said of what is missing in it.
     Needs: ops.
     """
-    told = _Told.of(evidence.tables["ops"])
+    recorded = _Recorded.of(evidence.tables["ops"])
     why_lost = _may_be_lost(evidence)
-    gaps = [*_gaps(told)]
+    gaps = [*_gaps(recorded)]
     looked_at, violations = 0, list[Violation]()
     if not why_lost:
-        violations = [*_of_transactions(told, whole=not gaps), *_of_logs(told, whole=not gaps)]
-        looked_at = sum(told.up_to.values()) if told.committed else 0
+        violations = [
+            *_of_transactions(recorded, whole=not gaps),
+            *_of_logs(recorded, whole=not gaps),
+        ]
+        looked_at = sum(recorded.up_to.values()) if recorded.committed else 0
     result = conclude(
         looked_at=looked_at,
         unit="records that a group has come past",
@@ -71,7 +74,7 @@ def each_is_processed_once(evidence: Evidence) -> CheckResult:
         gaps=gaps,
         nothing=why_lost,
     )
-    ended = Counter(rows[0]["outcome"] for rows in told.transactions.values())
+    ended = Counter(rows[0]["outcome"] for rows in recorded.transactions.values())
     return replace(
         result,
         facts={
@@ -84,7 +87,7 @@ def each_is_processed_once(evidence: Evidence) -> CheckResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Recorded:
     """What members did, and what was told at the end."""
 
     transactions: Mapping[int, Sequence[_Operation]]  # by number, an operation for each record
@@ -94,7 +97,7 @@ class _Told:
     read: Sequence[_Operation]  # answers that told how far
 
     @classmethod
-    def of(cls, ops: pa.Table) -> "_Told":
+    def of(cls, ops: pa.Table) -> "_Recorded":
         transactions: dict[int, list[_Operation]] = defaultdict(list)
         for row in _of(ops, TRANSFORM):
             transactions[row["request"]].append(row)
@@ -134,27 +137,27 @@ def _may_be_lost(evidence: Evidence) -> str:
     return ""
 
 
-def _gaps(told: _Told) -> Iterator[str]:
-    if told.transactions and not told.committed:
+def _gaps(recorded: _Recorded) -> Iterator[str]:
+    if recorded.transactions and not recorded.committed:
         yield "no transaction was acknowledged as committed"
-    if not told.is_read:
-        yield "nobody read the committed output to its end"
-    for key in sorted(told.logs - told.up_to.keys()):
-        yield f"nobody was told how far the group has come in {key}"
+    if not recorded.is_read:
+        yield "the committed output was not read to its end"
+    for key in sorted(recorded.logs - recorded.up_to.keys()):
+        yield f"no answer says how far the group has come in {key}"
 
 
-def _of_transactions(told: _Told, *, whole: bool) -> Iterator[Violation]:
+def _of_transactions(recorded: _Recorded, *, whole: bool) -> Iterator[Violation]:
     """Each stands as it ended."""
     seen: dict[int, list[_Operation]] = defaultdict(list)
-    for row in told.output:
+    for row in recorded.output:
         seen[row["request"]].append(row)
     for number, output in sorted(seen.items(), key=lambda one: str(one[0])):
-        asked = {_record(row) for row in told.transactions.get(number, ())}
+        asked = {_record(row) for row in recorded.transactions.get(number, ())}
         strange = [row for row in output if _record(row) not in asked]
         if strange:
             what = _name(strange[0])
             yield _accused(f"made-up record: transaction {number} never processed {what}", strange)
-    for number, rows in sorted(told.transactions.items()):
+    for number, rows in sorted(recorded.transactions.items()):
         output = seen.get(number, [])
         missing = [row for row in rows if _record(row) not in set(map(_record, output))]
         name = f"transaction {number}, of {counted(len(rows), 'record')} from {_name(rows[0])} on"
@@ -169,37 +172,37 @@ def _of_transactions(told: _Told, *, whole: bool) -> Iterator[Violation]:
             yield _accused(text, [*missing, *output])
 
 
-def _of_logs(told: _Told, *, whole: bool) -> Iterator[Violation]:
+def _of_logs(recorded: _Recorded, *, whole: bool) -> Iterator[Violation]:
     """Each record below the committed offset once, and none from there on."""
     by: dict[_Record, list[_Operation]] = defaultdict(list)
-    for row in told.output:
+    for row in recorded.output:
         by[_record(row)].append(row)
     for (key, offset), rows in sorted(by.items()):
         if len(rows) > 1:
             numbers = " and ".join(str(row["request"]) for row in rows[:2])
             text = f"processed twice: offset {offset:,} of {key}, by transactions {numbers}"
-            yield _accused(text, [*_transforming(told, key, offset), *rows])
-        end = told.up_to.get(key)
+            yield _accused(text, [*_transforming(recorded, key, offset), *rows])
+        end = recorded.up_to.get(key)
         if end is not None and offset >= end:
             text = f"processed and not committed: offset {offset:,} of {key}, and the group has "
-            yield _accused(f"{text}come to {end:,}", [*rows, *_reads(told, key)])
-    for key, end in sorted(told.up_to.items()) if whole else ():
+            yield _accused(f"{text}come to {end:,}", [*rows, *_reads(recorded, key)])
+    for key, end in sorted(recorded.up_to.items()) if whole else ():
         found = sorted(offset for each, offset in by if each == key and offset < end)
         skipped = next((at for at, offset in enumerate(found) if at != offset), len(found))
         if skipped < end:
             text = f"skipped: offset {skipped:,} of {key}, and the group has come to {end:,}"
-            shown = _transforming(told, key, skipped)
-            yield _accused(text, [*shown, *_reads(told, key)])
+            shown = _transforming(recorded, key, skipped)
+            yield _accused(text, [*shown, *_reads(recorded, key)])
 
 
-def _transforming(told: _Told, key: str, offset: int) -> list[_Operation]:
+def _transforming(recorded: _Recorded, key: str, offset: int) -> list[_Operation]:
     """The attempts to process a record."""
-    rows = (row for each in told.transactions.values() for row in each)
+    rows = (row for each in recorded.transactions.values() for row in each)
     return [row for row in rows if _record(row) == (key, offset)]
 
 
-def _reads(told: _Told, key: str) -> list[_Operation]:
-    return [row for row in told.read if row["key"] == key]
+def _reads(recorded: _Recorded, key: str) -> list[_Operation]:
+    return [row for row in recorded.read if row["key"] == key]
 
 
 def _record(row: _Operation) -> _Record:

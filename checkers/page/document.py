@@ -138,7 +138,7 @@ svg .candidate, svg .prospective { fill: var(--voting); }
 svg .unattached, svg .resigned, svg .voted, svg .running { fill: var(--idle); }
 svg .elr { fill: var(--voting); }
 svg .last-known { fill: none; stroke: var(--voting); stroke-width: 2; }
-svg .outside { fill: var(--panel); } svg .nobody { fill: var(--invalid); }
+svg .outside { fill: var(--panel); } svg .leaderless { fill: var(--invalid); }
 svg .told { fill: var(--ok); } svg .gone { fill: var(--invalid); }
 svg .excused { fill: var(--fail); } svg .hwm { stroke: var(--ink); stroke-width: 1; }
 svg .off { fill: var(--paper); stroke: var(--soft); stroke-dasharray: 3 2; }

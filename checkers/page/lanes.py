@@ -12,7 +12,7 @@ from checkers.page.fault_windows import FaultWindow
 # The roles of nodes without traces, by answers to the harness's probes (`PROBES`).
 
 
-_NOBODY = -1
+_NO_NODE = -1
 LEADER, FOLLOWER, BEHIND = "leader", "follower", "unattached"
 
 
@@ -25,7 +25,7 @@ class _Claim:
     in_sync: frozenset[int] | None  # None: unknown
 
 
-def told_roles(run: Run) -> dict[int, list[tuple[int, str]]]:
+def probed_roles(run: Run) -> dict[int, list[tuple[int, str]]]:
     """For each node with any answer about it: when (ns) it took which role.
 
     A leader leads a partition, or the quorum. A follower is in sync in all partitions, and a node
@@ -38,7 +38,7 @@ def told_roles(run: Run) -> dict[int, list[tuple[int, str]]]:
         if known is not None and claim.epoch < known.epoch:
             continue
         claims[key] = claim
-        for node in sorted({*course, *(claim.in_sync or ()), claim.leader} - {_NOBODY}):
+        for node in sorted({*course, *(claim.in_sync or ()), claim.leader} - {_NO_NODE}):
             changes, role = course.setdefault(node, []), _role(node, claims)
             if not changes or changes[-1][1] != role:
                 changes.append((at_ns, role))
@@ -106,7 +106,7 @@ def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[NodeL
     events = events.filter(pc.is_in(events["event"], _SHOWN_EVENTS))
     seen = {node for node in events["node"].unique().to_pylist() if node is not None}
     nodes = sorted(seen | set(range(1, run.info.nodes + 1)))[:LANES_LIMIT]
-    told = told_roles(run)
+    told = probed_roles(run)
     return [_lane(node, events, told.get(node, []), faults, end_ns) for node in nodes]
 
 

@@ -52,7 +52,7 @@ _STATES = (
     ("elr", "in the ELR"),
     ("last-known", "last known ELR"),
     ("outside", "outside"),
-    ("nobody", "no leader"),
+    ("leaderless", "no leader"),
 )
 _RECORDS = (
     ("told", "acknowledged"),
@@ -118,7 +118,7 @@ def _changes(
         yield vertical(x, top - 4, bottom, "edge")
         if span.leader == NO_LEADER:
             about = f"no leader until {units.moment(span.to_ns)}"
-            yield rectangle(x, scale.x(span.to_ns), top - 4, 4, "nobody", about)
+            yield rectangle(x, scale.x(span.to_ns), top - 4, 4, "leaderless", about)
         words = _in_short(span)
         if x >= free_from:
             yield text(x + 2, top - 7, words, "title")

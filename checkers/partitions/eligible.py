@@ -129,7 +129,7 @@ def elr_elected_with_empty_isr(evidence: Evidence) -> CheckResult:
     source="KIP-966",
     rests_on=(Kind.METADATA_LOGS,),
 )
-def nobody_else_is_elected(evidence: Evidence) -> CheckResult:
+def no_other_is_elected(evidence: Evidence) -> CheckResult:
     """E8: With unclean elections off, no replica outside ISR and ELR becomes leader.
 
     With one exception: with ELR, and both empty, the sole last known leader (part one of KIP-966).
@@ -299,8 +299,8 @@ def _dropped_for_nothing(clean: Set[int], batch: MetadataBatch, change: Change) 
         return ""
     if change.elected_outside:
         return ""
-    who = names(tuple(sorted(gone - excused)))
-    text = f"{after.key}: [{who}] left both ISR and ELR, which leaves "
+    left = names(tuple(sorted(gone - excused)))
+    text = f"{after.key}: [{left}] left both ISR and ELR, which leaves "
     return f"{text}fewer than min ISR, {least}, for no reason"
 
 

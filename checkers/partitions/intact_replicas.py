@@ -27,7 +27,7 @@ from checkers.evidence.lives import NodeEvent, witness
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
-from checkers.partitions.held import NEED, ReplicaRow, replicas_by_key
+from checkers.partitions.replica_agreement import NEED, ReplicaRow, replicas_by_key
 from checkers.partitions.traced_replicas import PartitionId, partition_of, traced_partitions
 from checkers.verdict import CheckResult, EventValue
 

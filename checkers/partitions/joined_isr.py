@@ -10,8 +10,8 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.partitions.held import Breach, sorted_out
 from checkers.partitions.leaders import names, shown
+from checkers.partitions.replica_agreement import Breach, sorted_out
 from checkers.partitions.traced_replicas import (
     METADATA,
     Joining,
@@ -20,8 +20,8 @@ from checkers.partitions.traced_replicas import (
     histories,
     isr_of,
     partition_of,
-    told,
     traced_partitions,
+    traces_replicas,
 )
 from checkers.verdict import CheckResult
 
@@ -33,7 +33,7 @@ from checkers.verdict import CheckResult
 
 @check(
     "P6-isr-as-committed",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966, KIP-497; HS AsyncIsr",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -81,7 +81,7 @@ def isr_as_committed(evidence: Evidence) -> CheckResult:
 
 @check(
     "P16-no-committed-record-cut",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-101, KIP-279; HS KafkaTruncateToHighWatermark",
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.TRACES),
 )
@@ -119,14 +119,14 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
         holds="each kept the committed records",
         algorithm="p.truncate against the highest p.hwm of the truncated epoch, and its own",
         allowed=sorted_breaches.allowed,
-        gaps=(*gaps(evidence.lives), *sorted_breaches.untold),
+        gaps=(*gaps(evidence.lives), *sorted_breaches.undecided),
         nothing="no follower truncated its log" if evidence.lives else "",
     )
 
 
 def _cut_off(key: str, cut: NodeEvent, published: NodeEvent) -> Breach:
     text = f"{key}: node {cut.node} truncated its log to {cut.log_end}, losing a record of epoch "
-    text += f"{published.epoch}, whose leader had committed all below {published.hwm}"
+    text += f"{published.epoch}; its leader had committed all below {published.hwm}"
     shown = [witness(published, "committed"), witness(cut, "cut off")]
     return Breach(key, 0, Violation(text, shown))
 
@@ -144,7 +144,7 @@ _UNIT = "replicas that were to join an ISR"
 
 @check(
     "P4-joined-by-this-life",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-903, KAFKA-14617; KIP-966 Unclean Exclusion",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -218,7 +218,7 @@ def _where(joining: Joining, change: Change) -> str:
 
 @check(
     "P5-joined-with-all",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966, HS Kip320",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -262,11 +262,11 @@ _VOUCHING = "vouching"
 
 @check(
     "E6-clean-as-vouched",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966, Detection of an unclean shutdown",
     rests_on=(Kind.FAULTS, Kind.TRACES),
 )
-def clean_as_vouched(evidence: Evidence) -> CheckResult:
+def clean_as_claimed(evidence: Evidence) -> CheckResult:
     """E6: A broker registers as cleanly shut down only with the broker epoch in the clean-shutdown
     file of its last process, and always if that file is there.
 

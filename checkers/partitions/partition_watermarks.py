@@ -17,12 +17,12 @@ from checkers.partitions.traced_replicas import (
     METADATA,
     MovedWatermark,
     PartitionId,
-    ToldIsr,
+    TracedIsr,
     histories,
     isr_of,
     partition_of,
-    told,
     traced_partitions,
+    traces_replicas,
 )
 from checkers.verdict import CheckResult
 
@@ -34,7 +34,7 @@ _History = Mapping[PartitionId, list[Change]]
 
 @check(
     "P8-moved-with-min-isr",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966, Additional High Watermark advancement requirement; KAFKA-15583",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -97,7 +97,7 @@ def _where(move: MovedWatermark, history: _History) -> str:
 
 @check(
     "P7-maximal-isr-holds-all",
-    applies=told,
+    applies=traces_replicas,
     source="HS WeakIsr, KIP-966",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -145,7 +145,7 @@ def _short(move: MovedWatermark, node: int, history: _History) -> Violation:
 
 @check(
     "P12-high-watermark-rises",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966, 6.4",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -179,7 +179,7 @@ def high_watermark_rises(evidence: Evidence) -> CheckResult:
 
 @check(
     "P18-high-watermark-keeps-up",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-966 liveness; KAFKA-13091, KAFKA-15021",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
@@ -216,7 +216,7 @@ def high_watermark_keeps_up(evidence: Evidence) -> CheckResult:
     )
 
 
-def _told(evidence: Evidence) -> Iterator[tuple[NodeEvent, PartitionId, ToldIsr]]:
+def _told(evidence: Evidence) -> Iterator[tuple[NodeEvent, PartitionId, TracedIsr]]:
     replicas = evidence.once(traced_partitions)
     for event in replicas.isrs:
         yield event, partition_of(event), isr_of(event)
@@ -224,7 +224,7 @@ def _told(evidence: Evidence) -> Iterator[tuple[NodeEvent, PartitionId, ToldIsr]
         yield move.event, move.partition, move.isr
 
 
-def _bound(event: NodeEvent, isr: ToldIsr) -> int | None:
+def _bound(event: NodeEvent, isr: TracedIsr) -> int | None:
     """The lowest end of the logs to wait for; None: the line does not have all of them."""
     more: Mapping[str, Any] = event.more
     if "ends" not in more:
@@ -238,7 +238,7 @@ def _bound(event: NodeEvent, isr: ToldIsr) -> int | None:
     return None if lowest < 0 else lowest
 
 
-def _behind(event: NodeEvent, changes: list[Change], isr: ToldIsr, bound: int) -> Violation:
+def _behind(event: NodeEvent, changes: list[Change], isr: TracedIsr, bound: int) -> Violation:
     text = (
         f"{changes[0].partition.key}: node {event.node}, leader of epoch {event.epoch}, left its "
     )

@@ -66,7 +66,7 @@ def _no_state_is_too_small(_: Evidence, found: Timeline, refused: Refused) -> ND
     leads = np.array([one.leader != NO_LEADER for one in history.states])
     is_fine = np.array([len(one.isr) for one in history.states]) >= history.min_isr
     small, led = sums(leads & ~is_fine), sums(leads)
-    low, high = known_states(refused, set(history.told))
+    low, high = known_states(refused, set(history.answered))
     untrue: NDArray[np.bool_] = (small[high + 1] == small[low]) & (led[high + 1] > led[low])
     return untrue
 
@@ -83,7 +83,7 @@ def _changes_min_isr(found: Timeline, key: str, made: int) -> bool:
 
 def _led_all_along(evidence: Evidence, _: Timeline, refused: Refused) -> NDArray[np.bool_]:
     history, node = refused.history, refused.node
-    told = history.told.get(node)
+    told = history.answered.get(node)
     if told is None:
         return np.zeros(len(refused.t0), np.bool_)
     epochs = np.array([one.leader_epoch for one in history.states], np.int64)

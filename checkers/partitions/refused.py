@@ -15,8 +15,8 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
 from checkers.evidence.isr_history import LAG_NS, IsrHistory, isr_histories
 from checkers.evidence.partition_logs import columns, split
-from checkers.partitions.held import NEED
 from checkers.partitions.leaders import names, state
+from checkers.partitions.replica_agreement import NEED
 from checkers.verdict import CheckResult
 
 _HISTORY = f"{NEED}, the metadata log, and what clients asked for"
@@ -99,7 +99,7 @@ def _refusals(evidence: Evidence, error: str, of: str) -> Iterator[Refused]:
 def _told(refused: Refused, error: str, at: int) -> Violation:
     row = refused.rows.slice(at, 1).to_pylist()[0]
     history = refused.history
-    lows, highs = known_states(refused, set(history.told))
+    lows, highs = known_states(refused, set(history.answered))
     low, high = int(lows[at]), int(highs[at])
     current = history.states[high]
     text = f"{refused.key}: node {refused.node} answered {error}, and node {current.leader} led in "

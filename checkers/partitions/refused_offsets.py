@@ -105,7 +105,7 @@ def _is_inside(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
     outside = sums(np.array([refused.node not in one.isr for one in refused.history.states]))
     low, high = known_states(refused, (refused.node,))
     is_member = outside[high + 1] == outside[low]
-    told = evidence.once(_told_ends).get(refused.key)
+    told = evidence.once(_answered_ends).get(refused.key)
     if told is None:
         return none
     first = evidence.once(AskedStarts).at_the_end(refused.key)
@@ -115,7 +115,7 @@ def _is_inside(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
     return inside
 
 
-class _ToldEnds:
+class _AnsweredEnds:
     """For one log: the offset below which clients knew that all is committed, at any time."""
 
     def __init__(self, t1: Ints, end: Ints) -> None:
@@ -130,7 +130,7 @@ class _ToldEnds:
         return found
 
 
-def _told_ends(evidence: Evidence) -> Mapping[str, _ToldEnds]:
+def _answered_ends(evidence: Evidence) -> Mapping[str, _AnsweredEnds]:
     """By partition. By `evidence.once`."""
     spans, sent = evidence.tables["spans"], evidence.acknowledged
     marks = spans.filter(pc.and_(pc.invert(spans["sent"]), pc.is_valid(spans["high_watermark"])))
@@ -141,7 +141,7 @@ def _told_ends(evidence: Evidence) -> Mapping[str, _ToldEnds]:
     told = told.filter(pa.array(is_ok))
     t1 = ops["t1"].take(told["op_id"])
     return {
-        str(key): _ToldEnds(*columns(part, "t1", "end"))
+        str(key): _AnsweredEnds(*columns(part, "t1", "end"))
         for (key,), part in split(told.append_column("t1", t1), "key").items()
     }
 
@@ -170,7 +170,7 @@ def _follows(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
         return none
     history = refused.history
     leaders = np.array([one.leader for one in history.states], np.int64)
-    low, high = known_states(refused, set(history.told))
+    low, high = known_states(refused, set(history.answered))
     changes = sums(np.concatenate([[False], leaders[1:] != leaders[:-1]]))
     is_one = (changes[high + 1] == changes[low + 1]) & (leaders[low] != NO_LEADER)
     untrue = is_one & ~_may_lack(evidence, refused)

@@ -12,9 +12,9 @@ from checkers.evidence.image import Broker, Change
 from checkers.evidence.lives import Process, gaps
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
-from checkers.partitions.held import ReplicaRow
 from checkers.partitions.leaders import shown
-from checkers.partitions.traced_replicas import METADATA, histories, told
+from checkers.partitions.replica_agreement import ReplicaRow
+from checkers.partitions.traced_replicas import METADATA, histories, traces_replicas
 from checkers.verdict import CheckResult, EventValue
 
 _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
@@ -22,7 +22,7 @@ _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
 
 @check(
     "no-stray-replicas",
-    applies=told,
+    applies=traces_replicas,
     source="KAFKA-14616; KIP-516",
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.TRACES),
 )
@@ -101,7 +101,7 @@ class _Fenced(NamedTuple):
 
 def _simulated(info: RunInfo) -> bool:
     """Applies to brokers in virtual time, where no machine is late."""
-    return told(info) and info.is_simulated
+    return traces_replicas(info) and info.is_simulated
 
 
 @check(
@@ -110,7 +110,7 @@ def _simulated(info: RunInfo) -> bool:
     source="KIP-631; KAFKA-15019",
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS, Kind.TRACES),
 )
-def heard_brokers_are_kept(evidence: Evidence) -> CheckResult:
+def live_brokers_stay_unfenced(evidence: Evidence) -> CheckResult:
     """P18: A broker that was hit by no fault is not fenced, also after its controller was paused
     for less than 1.45 s.
 

@@ -30,12 +30,12 @@ METADATA = f"{NEED} and the metadata log"
 PartitionId = tuple[str, int]  # id of the topic, index
 
 
-def told(info: RunInfo) -> bool:
+def traces_replicas(info: RunInfo) -> bool:
     """Applies where there are brokers, and they trace their actions on replicas."""
     return of_brokers(info) and traced(info)
 
 
-class ToldIsr(NamedTuple):
+class TracedIsr(NamedTuple):
     """A leader's ISR, in a partition epoch."""
 
     partition_epoch: int
@@ -49,7 +49,7 @@ class MovedWatermark(NamedTuple):
     event: NodeEvent
     partition: PartitionId
     before: int  # the previous one of the same leader epoch and process
-    isr: ToldIsr
+    isr: TracedIsr
     ends: Mapping[int, int]  # of followers; -1: the leader does not know
 
     def end(self, node: int) -> int:
@@ -99,11 +99,11 @@ def partition_of(event: NodeEvent) -> PartitionId:
     return more["topic"], more["index"]
 
 
-def isr_of(event: NodeEvent) -> ToldIsr:
+def isr_of(event: NodeEvent) -> TracedIsr:
     """The ISR of a line of p.isr."""
     more: Mapping[str, Any] = event.more
     committed, maximal = ({one["id"] for one in more[name]} for name in ("isr", "maximal"))
-    return ToldIsr(more["partition_epoch"], frozenset(committed), frozenset(maximal))
+    return TracedIsr(more["partition_epoch"], frozenset(committed), frozenset(maximal))
 
 
 def epoch_of_cut(event: NodeEvent) -> int:
@@ -116,7 +116,7 @@ def _follow(process: Process, found: TracedPartitions) -> None:
     """A high watermark before which no line has an ISR is no move, but `alone`."""
     marks: dict[PartitionId, int] = {}
     starts: dict[PartitionId, int] = {}
-    isrs: dict[PartitionId, ToldIsr] = {}
+    isrs: dict[PartitionId, TracedIsr] = {}
     leads: dict[PartitionId, int] = {}
     for event in process.events("p.role", "p.isr", "p.join", "p.hwm", "p.truncate"):
         at = partition_of(event)
@@ -148,7 +148,7 @@ def _follow(process: Process, found: TracedPartitions) -> None:
                 found.alone.append((event, "p.isr"))
 
 
-def _move(event: NodeEvent, at: PartitionId, before: int, isr: ToldIsr) -> MovedWatermark:
+def _move(event: NodeEvent, at: PartitionId, before: int, isr: TracedIsr) -> MovedWatermark:
     more: Mapping[str, Any] = event.more
     ends = {each["id"]: each["end"] for each in more["ends"]}
     return MovedWatermark(event=event, partition=at, before=before, isr=isr, ends=ends)
@@ -180,14 +180,14 @@ def ids_by_name(found: Timeline) -> Mapping[str, PartitionId]:
 # Truncations that followers do not trace: records that they had are gone.
 
 
-class CountedDeeds(NamedTuple):
+class CountedActions(NamedTuple):
     """How many things one rule looked at, and its violations."""
 
     looked_at: int
     violations: list[Violation]
 
 
-def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
+def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedActions:
     """A record that a node acknowledged, as the only leader meanwhile, was in its log. If another
     record is there at the end, or none, it was truncated; a node may have lost it if its process
     was ended in disorder since."""
@@ -232,7 +232,7 @@ def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) 
             begin, end = int(times[index]), int(offset[index] + records[index])
             if not any(t >= begin and cut < end for t, cut in cuts.get((node, at), ())):
                 violations.append(_uncut(part.slice(index, 1).to_pylist()[0], node, begin))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _reigns(evidence: Evidence) -> Mapping[PartitionId, list[tuple[int, int, int]]]:
@@ -262,7 +262,7 @@ def _led_alone(
     return alone
 
 
-def untraced_ends(evidence: Evidence, found: Timeline) -> CountedDeeds:
+def untraced_ends(evidence: Evidence, found: Timeline) -> CountedActions:
     """A replica that begins to follow with a longer log than its leader began with, and joins the
     ISR, has truncated the rest: its leader never had it."""
     replicas, history = evidence.once(traced_partitions), histories(found)
@@ -295,7 +295,7 @@ def untraced_ends(evidence: Evidence, found: Timeline) -> CountedDeeds:
         text += "proposed for the ISR, but had not traced a truncation"
         rows = [(led, "began to lead"), (followed, "began to follow"), (joining.event, "proposed")]
         violations.append(Violation(text, [witness(line, what) for line, what in rows]))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _is_rough(fault: FaultFact) -> bool:

@@ -16,7 +16,7 @@ snapshots.py          Q14, Q15, Q16, M2: what snapshots cover
 stored_snapshots.py   Q15, M2 for any target: snapshots on disks, and levels of features
 voters_followed.py    V2, V3, V4, V6, V9, V10, Q19: changes of voters, by traces
 voter_sets.py         V1, V5, V7: sets of voters on disks, and requests to change them
-voters_told.py        answers about voters fit the changes that clients request
+described_voters.py        answers about voters fit the changes that clients request
 voters_were.py        answers about voters fit the logs; a quorum without a majority stops
-untold.py             events that nodes do not trace, but others, clients and disks show
+untraced.py             events that nodes do not trace, but others, clients and disks show
 """

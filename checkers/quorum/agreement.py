@@ -156,7 +156,7 @@ def _epochs_seen(evidence: Evidence) -> Mapping[int, list[tuple[int, Mapping[str
 
 
 @check("Q7-quorum-high-watermark", applies=probed, source="SIM MonotonicHighWatermark, KIP-856")
-def told_high_watermarks(evidence: Evidence) -> CheckResult:
+def reported_high_watermarks(evidence: Evidence) -> CheckResult:
     """Q7: Over the sequence of leaders, by epoch, the high watermark never goes down.
 
     Nor between two answers of one leader if the second was asked for when the first had come. From
@@ -254,7 +254,7 @@ def _above_own_record(
         start = starts.get(answer["epoch"])
         if start is not None and answer["high_watermark"] <= start["offset"]:
             text = f"node {answer['leader']} answered high watermark {answer['high_watermark']} in "
-            text += f"epoch {answer['epoch']}, whose LeaderChange is at {start['offset']}"
+            text += f"epoch {answer['epoch']}, which has its LeaderChange at {start['offset']}"
             yield Violation(text, [_shown(answer), {"what": "LeaderChange record", **start}])
 
 

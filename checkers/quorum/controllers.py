@@ -27,7 +27,7 @@ from checkers.quorum.leadership import (
     states_in_time,
     voters_between,
 )
-from checkers.registers.stored_values import first_begun, stored_on, told_whole
+from checkers.registers.stored_values import complete_disks, first_begun, stored_on
 from checkers.verdict import CheckResult, EventValue
 
 # A healthy leader is left alone: Q23.
@@ -41,7 +41,7 @@ from checkers.verdict import CheckResult, EventValue
     source="KIP-996",
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
-def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
+def returning_node_disturbs_none(evidence: Evidence) -> CheckResult:
     """Q23: A node that returns from a partition changes neither leader nor epoch if the leader kept
     a majority.
 
@@ -200,7 +200,8 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
         algorithm="join of values read with records by key and value",
         nothing=evidence.below_snapshots,
         gaps=[
-            f"{missing:,} were not found, and only {told_whole(evidence)} could be read completely"
+            f"{missing:,} were not found, and only {complete_disks(evidence)} could be read "
+            "completely"
         ]
         if missing
         else [],

@@ -33,8 +33,8 @@ from checkers.evidence.lives import (
     Life,
     NodeEvent,
     TraceColumns,
-    disk_told,
     gaps,
+    traced_directory,
     witness,
 )
 from checkers.evidence.planned import Kind
@@ -50,7 +50,7 @@ _APPEND = "q.append"
 _Replica = tuple[int, str | None]
 
 
-class FetchTold(NamedTuple):
+class TracedFetch(NamedTuple):
     """A q.fetch: a replica's fetch offset, as its leader traced it."""
 
     row: int
@@ -141,7 +141,7 @@ def durable_before_asked(evidence: Evidence) -> CheckResult:
     asked: dict[_Replica, list[NodeEvent]] = defaultdict(list)
     for event in (event for life in found for event in life.events("q.vote")):
         if event.log_end is not None:
-            place = disk_told(found, event.replica, event.replica_directory, event.t)
+            place = traced_directory(found, event.replica, event.replica_directory, event.t)
             asked[(event.replica, place)].append(event)
     looked_at = 0
     violations: list[Violation] = []
@@ -186,7 +186,7 @@ def _candidacies(life: Life) -> dict[int, int]:
     return highest
 
 
-def fetches(evidence: Evidence) -> Mapping[_Replica, list[FetchTold]]:
+def fetches(evidence: Evidence) -> Mapping[_Replica, list[TracedFetch]]:
     """By replica, its fetches as other nodes traced them, in the order of their lines."""
     traces, found = evidence.traces, defaultdict(list)
     rows = traces.rows("q.fetch")
@@ -200,8 +200,10 @@ def fetches(evidence: Evidence) -> Mapping[_Replica, list[FetchTold]]:
         strict=True,
     ):
         if place == NO_DIRECTORY:
-            place = disk_told(evidence.lives, replica, NO_DIRECTORY, int(traces.column("t")[row]))
-        found[(replica, place)].append(FetchTold(row, offset, epoch, counted))
+            place = traced_directory(
+                evidence.lives, replica, NO_DIRECTORY, int(traces.column("t")[row])
+            )
+        found[(replica, place)].append(TracedFetch(row, offset, epoch, counted))
     return found
 
 
@@ -250,7 +252,7 @@ def durable_in_epochs(life: Life) -> dict[int, int]:
     }
 
 
-def _is_open_to(fetch: FetchTold, epoch: _Epoch) -> bool:
+def _is_open_to(fetch: TracedFetch, epoch: _Epoch) -> bool:
     """Whether lines missing in the trace may say that so much was durable."""
     return epoch.is_open and fetch.offset > epoch.durable
 
@@ -268,7 +270,7 @@ def _durable_after(line: _Line, durable: int) -> int:
             return durable
 
 
-def _too_early(traces: TraceColumns, fetch: FetchTold, epoch: _Epoch) -> Iterator[Violation]:
+def _too_early(traces: TraceColumns, fetch: TracedFetch, epoch: _Epoch) -> Iterator[Violation]:
     answered = epoch.answered(fetch.offset)
     beyond = fetch.offset > epoch.durable and not epoch.is_open
     if not beyond and (answered is None or answered[0] >= fetch.offset):
@@ -284,7 +286,7 @@ def _too_early(traces: TraceColumns, fetch: FetchTold, epoch: _Epoch) -> Iterato
     yield Violation(f"{text}was durable up to {answered[0]} only", shown)
 
 
-def _lost(life: Life, fetches: list[FetchTold], disk_end: int | None) -> Iterator[Violation]:
+def _lost(life: Life, fetches: list[TracedFetch], disk_end: int | None) -> Iterator[Violation]:
     """Durable bytes that a later process, or the disk at the end, does not have.
 
     Only flushed bytes are promised: those that a process finds when it starts may still be
@@ -311,5 +313,5 @@ def _lost(life: Life, fetches: list[FetchTold], disk_end: int | None) -> Iterato
         yield Violation(f"{text}{disk_end}", [witness(life.traces.line(last), "durable")])
 
 
-def _told_to_truncate(fetches: list[FetchTold], epoch: int) -> bool:
+def _told_to_truncate(fetches: list[TracedFetch], epoch: int) -> bool:
     return any(not fetch.counted and fetch.epoch >= epoch for fetch in fetches)

@@ -18,7 +18,7 @@ from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
-from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
+from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.verdict import CheckResult, counted
 
 # The leader, each process's role and the possible voters at a moment: from the nodes' traces.
@@ -82,7 +82,7 @@ def _told_sets(evidence: Evidence) -> list[tuple[VoterSet, int, int]]:
     for process in evidence.once(processes_of):
         lines = process.events("q.voters")
         ends = [*(line.t for line in lines[1:]), process.last_ns]
-        found += [(ToldVoters.of(a).voters, a.t, end) for a, end in zip(lines, ends, strict=True)]
+        found += [(TracedVoters.of(a).voters, a.t, end) for a, end in zip(lines, ends, strict=True)]
     return [each for each in found if each[0].keys]
 
 

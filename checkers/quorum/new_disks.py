@@ -10,7 +10,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, ToldVoters
+from checkers.evidence.voter_history import ReplicaKey, TracedVoters
 from checkers.quorum.fsync import UNLIMITED, durable_in_epochs
 from checkers.verdict import CheckResult
 
@@ -67,18 +67,18 @@ def _granted(evidence: Evidence) -> _Ballots:
     return found
 
 
-def _elected(process: Process) -> Iterator[tuple[NodeEvent, ToldVoters]]:
+def _elected(process: Process) -> Iterator[tuple[NodeEvent, TracedVoters]]:
     """Each line by which it began to lead, and the voters by its log then."""
-    told: ToldVoters | None = None
+    told: TracedVoters | None = None
     for event in process.events("q.voters", "q.state"):
         if event.event == "q.voters":
-            told = ToldVoters.of(event)
+            told = TracedVoters.of(event)
         elif event.state == "leader" and told is not None:
             yield event, told
 
 
 def _judge(
-    process: Process, leads: NodeEvent, told: ToldVoters, ballots: _Ballots
+    process: Process, leads: NodeEvent, told: TracedVoters, ballots: _Ballots
 ) -> Iterator[Violation]:
     own = ReplicaKey(process.node, process.directory)
     votes = ballots.get((own, leads.epoch), [])
@@ -138,7 +138,7 @@ def committed_by_majority(evidence: Evidence) -> CheckResult:
     )
 
 
-def _highest(process: Process) -> Iterator[tuple[NodeEvent, ToldVoters]]:
+def _highest(process: Process) -> Iterator[tuple[NodeEvent, TracedVoters]]:
     """For each epoch that it led and each set of voters, the highest high watermark."""
     traces = process.traces
     rows = process.rows("q.hwm")
@@ -146,14 +146,16 @@ def _highest(process: Process) -> Iterator[tuple[NodeEvent, ToldVoters]]:
     epochs, marks = traces.column("epoch")[rows], traces.column("hwm")[rows]
     begins = process.rows("q.voters").tolist()
     for since, until in pairwise([*begins, process.end]):
-        told = ToldVoters.of(traces.line(since))
+        told = TracedVoters.of(traces.line(since))
         here = (since < rows) & (rows < until)
         for epoch in sorted(set(epochs[here].tolist())):
             led = here & (epochs == epoch)
             yield traces.line(rows[led][marks[led].argmax()]), told
 
 
-def _judge_majority(commits: NodeEvent, told: ToldVoters, durable: _Durable) -> Iterator[Violation]:
+def _judge_majority(
+    commits: NodeEvent, told: TracedVoters, durable: _Durable
+) -> Iterator[Violation]:
     best = {key: ends.get(commits.epoch, -1) for key, ends in durable.items()}
     if told.voters.has_majority(key for key, end in best.items() if end >= commits.hwm):
         return

@@ -82,7 +82,7 @@ def _from_nowhere(event: NodeEvent) -> Violation:
     source="KIP-595, Follower: fetch.timeout.ms; KIP-996",
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
-def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
+def live_leader_is_kept(evidence: Evidence) -> CheckResult:
     """A follower stands for election only if its leader was silent for a fetch time-out.
 
     For 0.9 of it at least, by the node's own clock; clocks that a fault makes wrong are left out.

@@ -15,7 +15,7 @@ from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
+from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.history.traces import fields_of
 from checkers.verdict import CheckResult
 
@@ -110,7 +110,7 @@ def _appended(life: Life, read: NodeEvent) -> Iterator[VoterSet]:
     them."""
     for line in life.events("q.voters"):
         if line.epoch == read.epoch and line.t <= read.t:
-            yield ToldVoters.of(line).voters
+            yield TracedVoters.of(line).voters
 
 
 def _unconfirmed(event: NodeEvent, voters: VoterSet, confirming: set[ReplicaKey]) -> Violation:

@@ -10,7 +10,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ToldVoters, VoterSet
+from checkers.evidence.voter_history import TracedVoters, VoterSet
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
@@ -219,11 +219,11 @@ def equal_voters(evidence: Evidence) -> CheckResult:
     From q.voters of all nodes, by offset and epoch of the record; a set from a snapshot (no epoch,
     and an offset) is compared with the committed log's. (KIP-856, "Snapshots")
     """
-    first: dict[tuple[int, int], ToldVoters] = {}
+    first: dict[tuple[int, int], TracedVoters] = {}
     looked_at = 0
     violations: list[Violation] = []
     for event in (event for life in evidence.lives for event in life.events("q.voters")):
-        told = ToldVoters.of(event)
+        told = TracedVoters.of(event)
         if event.epoch > 0:
             looked_at += 1
             known = first.setdefault((event.offset, event.epoch), told)
@@ -250,13 +250,13 @@ def _are_known(voters: VoterSet) -> bool:
     return all(key.directory != NO_DIRECTORY for key in voters.keys)
 
 
-def _other_voters(known: ToldVoters, told: ToldVoters) -> Violation:
+def _other_voters(known: TracedVoters, told: TracedVoters) -> Violation:
     text = f"by the record at {told.offset} of epoch {told.line.epoch} node {told.line.node} takes "
     text += f"{told.in_words} for voters, but node {known.line.node} {known.in_words}"
     return Violation(text, [witness(known.line, "one set"), witness(told.line, "another set")])
 
 
-def _by_snapshot(told: ToldVoters, voters: VoterSet) -> Violation:
+def _by_snapshot(told: TracedVoters, voters: VoterSet) -> Violation:
     by_log = ", ".join(f"node {key.node}" for key in sorted(voters.keys))
     text = f"by a snapshot, node {told.line.node} has voters {told.in_words} at {told.offset}, but "
     return Violation(

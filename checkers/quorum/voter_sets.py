@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import asks_who_votes, check, everywhere, several_nodes
+from checkers.check import check, describes_quorum, everywhere, several_nodes
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
@@ -91,7 +91,7 @@ class VoterChange:
 
 
 @dataclass(frozen=True)
-class ToldQuorum:
+class DescribedQuorum:
     """All of a run, in order of time."""
 
     evidence: Evidence
@@ -130,7 +130,7 @@ class ToldQuorum:
     @property
     def gaps(self) -> Sequence[str]:
         """Questions that clients were to ask, and did not: for a run with such a load."""
-        if not asks_who_votes(self.evidence.info):
+        if not describes_quorum(self.evidence.info):
             return ()
         told = self._ops.filter(pc.equal(self._ops["f"], DESCRIBE_QUORUM))
         succeeded = told.filter(pc.equal(told["outcome"], "ok"))

@@ -14,7 +14,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, ToldVoters
+from checkers.evidence.voter_history import ReplicaKey, TracedVoters
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
@@ -86,14 +86,14 @@ def _anything_changed(evidence: Evidence) -> bool:
     if len(disks) > len({node for node, _ in disks}):
         return True
     told = {
-        ToldVoters.of(line).voters.keys
+        TracedVoters.of(line).voters.keys
         for life in evidence.lives
         for line in life.events("q.voters")
     }
     return len(told) > 1
 
 
-def _is_first(before: ToldVoters, new: ToldVoters) -> bool:
+def _is_first(before: TracedVoters, new: TracedVoters) -> bool:
     """The first leader of listed nodes learned which disks they have (KIP-856): no other set can
     vote, and nothing could be committed before."""
     by_id = any(key.directory == NO_DIRECTORY for key in before.voters.keys)
@@ -108,7 +108,9 @@ class _Walk:
         self._process = process
         self._found = found
         self._self = ReplicaKey(process.node, process.directory)
-        self._told: list[ToldVoters] = []  # in the order of their offsets; the last one is in force
+        self._told: list[
+            TracedVoters
+        ] = []  # in the order of their offsets; the last one is in force
         self._cut: _Line | None = None  # a truncation below the set in force
         self._appended: _Line | None = None
         self._reign: _Reign | None = None
@@ -139,7 +141,7 @@ class _Walk:
         elif not leads:
             self._reign = None
 
-    def _stands(self, line: _Line, *told: ToldVoters) -> None:
+    def _stands(self, line: _Line, *told: TracedVoters) -> None:
         self._found.look(Q19)
         before, newest = told[0], told[-1]
         leads_on = self._reign is not None and self._reign.epoch == line.epoch
@@ -178,12 +180,12 @@ class _Walk:
     def _voters(self, line: _Line) -> None:
         self._found.look(V4)
         self._cut = None
-        new = ToldVoters.of(self._whole(line))
+        new = TracedVoters.of(self._whole(line))
         if self._told and line.offset > self._told[-1].offset:
             self._change(self._told[-1], new)
         self._told = [told for told in self._told if told.offset < line.offset] + [new]
 
-    def _change(self, before: ToldVoters, new: ToldVoters) -> None:
+    def _change(self, before: TracedVoters, new: TracedVoters) -> None:
         """By a leader, and not with the first batch of its epoch."""
         reign, written = self._reign, self._appended
         if reign is None or written is None or new.line.epoch != reign.epoch:
@@ -201,7 +203,7 @@ class _Walk:
             self._found.blame(V2, what, (before.line, "voters"), (new.line, "voters"))
         for key in sorted(key for key in new.voters.keys if not before.voters.includes(key)):
             if reign.ends.get(key, -1) < written.base:
-                what = f"{told}: added node {key.node}, whose log ended at "
+                what = f"{told}: added node {key.node}; its log ended at "
                 what += f"{reign.ends.get(key, 'at an unknown offset')}, not at {written.base}"
                 self._found.blame(V10, what, (new.line, "voters"))
 
@@ -241,7 +243,7 @@ class _Walk:
         elif line.hwm > without[0].offset:
             reign.removed = line
 
-    def _in_force(self, reign: _Reign) -> list[ToldVoters]:
+    def _in_force(self, reign: _Reign) -> list[TracedVoters]:
         """The sets since then, and the last one before."""
         start = reign.start or 0
         before = sum(told.offset < start for told in self._told)

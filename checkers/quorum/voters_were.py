@@ -26,7 +26,7 @@ from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.elections import leader_changes
 from checkers.quorum.leadership import SECOND, bounds_of, processes_of
-from checkers.quorum.voter_sets import ToldQuorum, VoterAnswer, replica_of
+from checkers.quorum.voter_sets import DescribedQuorum, VoterAnswer, replica_of
 from checkers.verdict import CheckResult, EventValue
 
 _NEED = "answers to DescribeQuorum, and metadata logs on disks"
@@ -38,7 +38,7 @@ _NEED = "answers to DescribeQuorum, and metadata logs on disks"
     source="KIP-595, DescribeQuorum; KIP-853 and KIP-856: the set in force is the log's last one",
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
-def told_voters_were(evidence: Evidence) -> CheckResult:
+def described_voters_were(evidence: Evidence) -> CheckResult:
     """A node that answers as the leader of an epoch led it and has not answered in a later one, and
     the voters in its answer were in force in that epoch.
 
@@ -47,7 +47,7 @@ def told_voters_were(evidence: Evidence) -> CheckResult:
     If nodes write traces, it had traced before that it leads, and a high watermark as high as in
     its answer. A node with a wiped disk may begin again. (KIP-853, KIP-856)
     """
-    told = evidence.once(ToldQuorum)
+    told = evidence.once(DescribedQuorum)
     histories = [evidence.voters, *map(evidence.voters_on, sorted(evidence.metadata_logs))]
     led = {row["epoch"]: row["leader"] for row in evidence.once(leader_changes)}
     traced = _traced(evidence) if evidence.gives(Kind.TRACES) else None
@@ -98,7 +98,7 @@ def _no_leader(
             yield Violation(f"{text}but had not traced that it leads", [shown])
 
 
-def _epochs_that_go_back(evidence: Evidence, told: ToldQuorum) -> Iterator[Violation]:
+def _epochs_that_go_back(evidence: Evidence, told: DescribedQuorum) -> Iterator[Violation]:
     """Of one node, whichever client asked it."""
     wiped = {node for fault in evidence.faults if fault.wipes for node in fault.nodes}
     highest: dict[int, VoterAnswer] = {}
@@ -134,7 +134,9 @@ def _marks_that_were_not(evidence: Evidence) -> Iterator[Violation]:
             yield Violation(text, [{"what": "an answer", "t_ns": row["t0"], **told}])
 
 
-def _began(answer: VoterAnswer, told: ToldQuorum, traced: dict[tuple[int, int], int] | None) -> int:
+def _began(
+    answer: VoterAnswer, told: DescribedQuorum, traced: dict[tuple[int, int], int] | None
+) -> int:
     """When it began to lead that epoch at the earliest: without traces, not before it answered in
     an earlier one."""
     if traced is not None:
@@ -151,7 +153,7 @@ class _Reign:
     """The sets that a leader may use in an epoch, in order."""
 
     def __init__(
-        self, epoch: int, began: int, histories: Sequence[VoterHistory], told: ToldQuorum
+        self, epoch: int, began: int, histories: Sequence[VoterHistory], told: DescribedQuorum
     ) -> None:
         having = [each for each in histories if epoch in each.epochs]
         found = [s for each in having or histories for s in _in_force(each, epoch)]

@@ -271,6 +271,6 @@ def _compare_with_starts(life: Life, known: dict[int, int], violations: list[Vio
 
 def _too_low(event: NodeEvent, start: int) -> Violation:
     text = f"node {event.node} published high watermark {event.hwm} in epoch "
-    text += f"{event.epoch}, whose LeaderChange is at {start}, before it was committed"
+    text += f"{event.epoch} before its LeaderChange, at {start}, was committed"
     what = f"published {event.hwm}: LeaderChange, at {start}, is not below it"
     return Violation(text, [witness(event, what)])

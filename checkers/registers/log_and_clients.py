@@ -14,7 +14,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.registers.log_times import BEFORE_ALL, LogTimes, RegisterState, log_times, may_be_of
-from checkers.registers.stored_values import NEVER, told_whole
+from checkers.registers.stored_values import NEVER, complete_disks
 from checkers.verdict import CheckResult, EventValue
 
 _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]
@@ -116,7 +116,7 @@ def reads_match_the_log(evidence: Evidence) -> CheckResult:
         needs=f"{_NEEDS}, and reads that were answered",
         holds="each returned what the committed log had then",
         algorithm="when registers had which value by the log, against when they were read",
-        gaps=[f"{found[0].message}; but only {told_whole(evidence)} could be read completely"]
+        gaps=[f"{found[0].message}; but only {complete_disks(evidence)} could be read completely"]
         if found and not whole
         else [],
     )

@@ -268,8 +268,8 @@ def _phantom(history: "_History", read: int) -> RegisterAnomaly:
         rows: tuple[tuple[int, str], ...] = ((read, "read a value that was never written"),)
         return RegisterAnomaly(name=PHANTOM_READ, message=message, rows=rows)
     message = (
-        f"a failed write happened: {history.text(read)}, whose write by {history.who(failed)} "
-        "had been refused"
+        f"a failed write happened: {history.text(read)}, but the write by "
+        f"{history.process_of(failed)} had been refused"
     )
     rows = ((failed, "was reported as failed"), (read, "read its value"))
     return RegisterAnomaly(name=FAILED_WRITE_HAPPENED, message=message, rows=rows)
@@ -278,7 +278,7 @@ def _phantom(history: "_History", read: int) -> RegisterAnomaly:
 def _future(history: "_History", read: int, writer: int) -> RegisterAnomaly:
     message = (
         f"future read: {history.text(read)} completed before that value's write by "
-        f"{history.who(writer)} was invoked"
+        f"{history.process_of(writer)} was invoked"
     )
     rows = ((read, "completed first"), (writer, "was invoked only later"))
     return RegisterAnomaly(name=FUTURE_READ, message=message, rows=rows)
@@ -371,7 +371,7 @@ class _History:
         assert value is None or isinstance(value, int | str)
         return value
 
-    def who(self, row: int) -> str:
+    def process_of(self, row: int) -> str:
         return f"process {self.field(row, 'process')}"
 
     def text(self, row: int | None) -> str:
@@ -379,11 +379,11 @@ class _History:
         value = self.field(row, "value")
         said = "nothing" if value is None else str(value)
         verb = "read" if self.field(row, "f") == "read" else "wrote"
-        return f"{self.who(row)} {verb} {said} at {self.field(row, 'key')}"
+        return f"{self.process_of(row)} {verb} {said} at {self.field(row, 'key')}"
 
     def done(self, row: int | None) -> str:
         assert row is not None
-        return f"the {self.name(row)} by {self.who(row)}"
+        return f"the {self.name(row)} by {self.process_of(row)}"
 
     def name(self, row: int | None) -> str:
         if row is None:

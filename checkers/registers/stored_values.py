@@ -307,7 +307,7 @@ def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
     return found | evidence.lost_logs.keys()
 
 
-def told_whole(evidence: Evidence) -> str:
+def complete_disks(evidence: Evidence) -> str:
     """How many disks of the voters could be read completely, in words."""
     voters = evidence.voters.newest
     return f"{_count(evidence, voters, evidence.once(whole_disks))} of {len(voters.keys)} disks"

@@ -14,9 +14,9 @@ from checkers.registers.log_times import deletes_of, log_times, lost_deletes
 from checkers.registers.stored_values import (
     StoredOn,
     Written,
+    complete_disks,
     highest_high_watermark,
     stored_on,
-    told_whole,
     whole_disks,
 )
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
@@ -204,7 +204,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
     elif undecided:
         verdict = Verdict.UNKNOWN
         message = f"{len(undecided):,} of {acknowledged:,} acknowledged writes were not found, "
-        message += f"and only {told_whole(evidence)} could be read completely"
+        message += f"and only {complete_disks(evidence)} could be read completely"
     return CheckResult(
         verdict=verdict,
         message=f"{message}{_damage(evidence)}",

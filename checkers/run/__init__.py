@@ -3,7 +3,7 @@
 sufficiency.py         enough was done and seen; all planned evidence is there
 silence.py             clients went on during the faults and after the cures
 serving.py             undisturbed operations succeed
-serving_while_hurt.py  nodes that a fault does not hit serve on
+serving_during_faults.py  nodes that a fault does not hit serve on
 answers.py             nodes answer by the protocol, and refuse wrong requests
 answered_at_once.py    waiting requests are answered once they can be
 recovery.py            a healed cluster goes on, and is quick; V11: changes of voters end

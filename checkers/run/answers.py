@@ -26,7 +26,7 @@ from checkers.registers.requests import committed_values
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
 
 _Row = dict[str, EventValue]
-_NOBODY = -1  # the node of an operation that a library sent
+_NO_NODE = -1  # the node of an operation that a library sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     seen = sorted(_sightings(evidence), key=lambda each: each.t)
     blamed = [each for each in seen if not any(_excuses(fault, each) for fault in damaging)]
     answered = pc.sum(evidence.tables["ops"]["t1"].is_valid()).as_py() or 0
-    excused = f"; {len(seen) - len(blamed)} of nodes whose bytes a fault had damaged"
+    excused = f"; {len(seen) - len(blamed)} of nodes with bytes that a fault had damaged"
     if not blamed:
         return CheckResult(
             verdict=Verdict.VALID,
@@ -84,13 +84,13 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
 
 def _excuses(fault: FaultFact, sighting: _Sighting) -> bool:
     """Damage stays when the fault is over. A report by a library may be about any node's answer."""
-    if sighting.node == _NOBODY:
+    if sighting.node == _NO_NODE:
         return fault.t_start <= sighting.t
     return sighting.node in fault.nodes and fault.t_start <= sighting.t
 
 
 def _named(node: int) -> str:
-    return "a node that its client does not name" if node == _NOBODY else f"node {node}"
+    return "a node that its client does not name" if node == _NO_NODE else f"node {node}"
 
 
 def _sightings(evidence: Evidence) -> Iterator[_Sighting]:
@@ -141,7 +141,7 @@ def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
     These have impossible values, configs and resources. A null value, and a config that stands
     twice in a resource, may be accepted by a target that does not promise otherwise. The outcome of
     a refused write is `fail`, and the checks of reads and disks accuse if its value is found; the
-    value of one whose answer says nothing is looked for here. Needs: ops, log_records.
+    value of one with an answer that says nothing is looked for here. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     refused = pc.sum(pc.starts_with(ops["error"], REFUSED)).as_py() or 0

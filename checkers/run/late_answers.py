@@ -10,8 +10,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import may_forget
 from checkers.evidence.starvation import Suspicion, sort_out, starved_between
-from checkers.partitions.leaders import NEED
-from checkers.partitions.told_partitions import (
+from checkers.partitions.described_partitions import (
     FollowedAnswers,
     SeenAnswer,
     answer_in_words,
@@ -20,6 +19,7 @@ from checkers.partitions.told_partitions import (
     shown_answer,
     states_shown,
 )
+from checkers.partitions.leaders import NEED
 from checkers.quorum.leadership import SECOND, bounds_of
 from checkers.verdict import CheckResult
 
@@ -35,7 +35,7 @@ _LAG_REAL_S = 5.0
     source="KIP-966 liveness; KIP-500",
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
 )
-def told_partitions_are_new(evidence: Evidence) -> CheckResult:
+def described_partitions_are_new(evidence: Evidence) -> CheckResult:
     """P18: In calm no broker describes a state of a partition that was over 2 s before, by what
     another broker had answered; or 5 s before, in real time.
 

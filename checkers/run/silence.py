@@ -73,7 +73,7 @@ def silence(evidence: Evidence, main: pa.Table) -> str:
     faults = tuple(fault for fault in evidence.faults if fault.id >= before)
     load = _load_of(evidence, main)
     if not faults:
-        return "" if load.limited else _nobody_asks(load, main_ends(evidence))
+        return "" if load.limited else _no_request(load, main_ends(evidence))
     found = next(_silent_times(load, faults, overlap=evidence.info.faults_overlap), "")
     # Without a majority nothing comes back; nor if it never did, which is reported elsewhere.
     if found or evidence.lost_majority is not None or evidence.info.stuck:
@@ -81,7 +81,7 @@ def silence(evidence: Evidence, main: pa.Table) -> str:
     return _slow_after(load, faults)
 
 
-def _nobody_asks(load: _Load, end_ns: int) -> str:
+def _no_request(load: _Load, end_ns: int) -> str:
     """Whether nothing was invoked for longer than clients may wait, in a run without faults."""
     if not len(load.t0):
         return ""

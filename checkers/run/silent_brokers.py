@@ -10,7 +10,7 @@ from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import Restart, restarts
 from checkers.evidence.starvation import Suspicion, sort_out
-from checkers.partitions.traced_replicas import METADATA, told
+from checkers.partitions.traced_replicas import METADATA, traces_replicas
 from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms, processes_of
 from checkers.verdict import CheckResult, EventValue
 
@@ -25,7 +25,7 @@ _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
 
 @check(
     "P18-brokers-are-let-in",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-631, KIP-966 liveness",
     rests_on=(Kind.FAULTS, Kind.TRACES),
 )
@@ -86,7 +86,7 @@ _KAFKAS_OWN_MS = 9000
 
 @check(
     "P18-silent-brokers-are-fenced",
-    applies=told,
+    applies=traces_replicas,
     source="KIP-631, KAFKA-18138",
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS, Kind.TRACES),
 )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import asks_who_votes, check, everywhere, of_registers
+from checkers.check import check, describes_quorum, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.missing import nobody_counted
+from checkers.evidence.missing import nothing_was_counted
 from checkers.evidence.planned import Kind
 from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import RunInfo
@@ -135,7 +135,7 @@ def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
 
 def _too_little_of_voters(evidence: Evidence) -> str:
     """The same, for operations on the quorum; "" if clients are to do none."""
-    if not asks_who_votes(evidence.info):
+    if not describes_quorum(evidence.info):
         return ""
     ops = evidence.tables["ops"]
     told = count(ops, f=DESCRIBE_QUORUM, outcome="ok", phase="main")
@@ -319,7 +319,7 @@ def evidence_complete(evidence: Evidence) -> CheckResult:
         named = "; ".join(str(each) for each in lacking[:_NAMED])
         more = f" (and {len(lacking) - _NAMED} more)" if len(lacking) > _NAMED else ""
         return _row(Verdict.UNKNOWN, f"evidence is missing: {named}{more}", len(lacking))
-    if nobody_counted(evidence.run):
+    if nothing_was_counted(evidence.run):
         return _row(Verdict.UNKNOWN, "what this run should have left was not counted", 0)
     counts = _counts(evidence)
     told = ", ".join(counted(number, *words) for words, number in counts.items())

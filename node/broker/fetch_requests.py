@@ -17,7 +17,7 @@ from node.broker.fetch_sessions import (
     FetchClock,
     FetchSession,
     FetchSessions,
-    ToldOffsets,
+    SentOffsets,
     place_of,
 )
 from node.broker.isr import RemoteReplica
@@ -99,7 +99,7 @@ class _Found:
         return self.refusal is not None or self.diverging is not None
 
     @property
-    def told(self) -> ToldOffsets:
+    def told(self) -> SentOffsets:
         return Offset(self.high_watermark), Offset(self.log_start)
 
 
@@ -318,7 +318,7 @@ class FetchRequests:
             self._told_before(asked, each) != each.told for each in found
         )
 
-    def _told_before(self, asked: _Asked, found: _Found) -> ToldOffsets | None:
+    def _told_before(self, asked: _Asked, found: _Found) -> SentOffsets | None:
         if asked.session is None:
             return _follower(asked.request, found).told
         return asked.session.entries[place_of(found.requested.partition)].told

@@ -28,7 +28,7 @@ from node.wire.partition_fetch import (
 
 # A partition as requests name it: the topic's id as a number, or its name; and the index.
 Place = tuple[int | str, int]
-ToldOffsets = tuple[Offset, Offset]  # a leader's high watermark and log start
+SentOffsets = tuple[Offset, Offset]  # a leader's high watermark and log start
 
 _UNUSED_NS = 120_000 * MS  # MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
 _LAST_EPOCH = 2**31 - 1
@@ -52,7 +52,7 @@ class SessionEntry:
     """One partition: how it is asked for, and what was last sent (None: to be sent again)."""
 
     asked: FetchedPartition
-    told: ToldOffsets | None = None
+    told: SentOffsets | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -83,4 +83,4 @@ class ImageFollower:
             self._snapshots.loaded(image)
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:  # noqa: ARG002
-        raise AssertionError("a broker votes for nobody, and nobody for it")
+        raise AssertionError("a broker neither votes nor is voted for")

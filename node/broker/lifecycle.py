@@ -324,7 +324,7 @@ class Shutdown:
         return NEVER_NS if self._flushing or self.is_over else 0
 
     def on_flushed(self, log: LogId) -> None:
-        assert log in self._flushing, f"{log} was flushed, and nobody asked"
+        assert log in self._flushing, f"{log} was flushed without a request"
         self._flushing.discard(log)
         self._end_if_flushed()
 

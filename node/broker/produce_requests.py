@@ -138,7 +138,7 @@ class ProduceRequests:
         """
         errors = [each.result.error for each in appended if each.result.error]
         if errors:
-            reason = f"records that nobody is to acknowledge: {errors[0].name}"
+            reason = f"records without acknowledgement (acks=0) failed: {errors[0].name}"
             self._outbox.emit(CloseConnection(connection=connection, reason=reason))
         else:
             self._outbox.emit(NoResponse(connection=connection))

@@ -201,7 +201,7 @@ class Replica:
         return self._epochs.end_of(epoch, first, self.end)
 
     def divergence(self, last_epoch: int, offset: Offset) -> LogPosition | None:
-        """Where a log whose last record, below `offset`, is of `last_epoch` diverges from this one,
+        """Where a log with a last record, below `offset`, of `last_epoch` diverges from this one,
         at the latest; None if nothing says that it does.
         """
         if last_epoch == NO_EPOCH or offset == 0:
@@ -283,7 +283,7 @@ class Replica:
         return self.leading is not None and self.high_watermark >= self.leading.epoch_start
 
     def low_watermark(self) -> Offset | None:
-        """The lowest log start of all replicas whose brokers are up; None: one is not known yet
+        """The lowest log start of all replicas with brokers that are up; None: one is not known yet
         (KIP-107).
         """
         assert self.leading is not None
@@ -304,7 +304,7 @@ class Replica:
     def fetched_by(
         self, broker: NodeId, offset: Offset, broker_epoch: int, now_ns: int
     ) -> Proposal | None:
-        """A follower, whose log does not diverge, has all below `offset`. Returns the ISR to
+        """A follower's log, which does not diverge, has all below `offset`. Returns the ISR to
         propose with it, if it may join.
         """
         leading = self.leading

@@ -118,7 +118,7 @@ def _trace_joining(
 
 
 def _isr(replica: Replica, leading: Leading) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    assert replica.state is not None, "who leads was told so"
+    assert replica.state is not None, "a replica that leads has a state"
     isr = leading.isr
     return replica.state.partition_epoch, isr.committed, tuple(sorted(isr.maximal))
 

@@ -115,7 +115,7 @@ class Retention:
 # DeleteRecords: the leader raises its log start, and its followers do as well (KIP-107;
 # `ReplicaManager.deleteRecords`).
 #
-# The request is answered when all replicas whose brokers are up have deleted the records. A log
+# The request is answered when all replicas with brokers that are up have deleted the records. A log
 # start is durable before it is reported, which Kafka leaves to its next checkpoint. So deleted
 # records stay deleted through any power cut.
 

@@ -1,6 +1,6 @@
 """The encoding that a message class declares, and the errors of the codec.
 
-Messages and records are dataclasses whose fields carry Kafka's type and, for tagged fields
+Messages and records are dataclasses with fields that carry Kafka's type and, for tagged fields
 (KIP-482), the tag. Only this module reads those marks.
 """
 

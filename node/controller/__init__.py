@@ -1,4 +1,4 @@
-"""The controller: a state machine whose state is the metadata log below the high watermark.
+"""The controller: a state machine; its state is the metadata log below the high watermark.
 
 The active controller *decides*: a request becomes records and a response, and nothing else changes
 (`decision`; `writes` maps requests to the modules that decide). The records are collected for a

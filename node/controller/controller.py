@@ -100,7 +100,7 @@ class Accumulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBatch:
-    """Records appended in one batch, whose last offset is `last`."""
+    """Records appended in one batch, up to the offset `last`."""
 
     last: Offset
     records: list[MetadataRecord]

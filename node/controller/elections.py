@@ -126,7 +126,7 @@ def unclean(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
 
 
 def preferred(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
-    """For partitions whose leader is not the first replica."""
+    """For partitions with another leader than the first replica."""
     return _elections(
         context,
         Election.PREFERRED,

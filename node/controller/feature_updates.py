@@ -66,9 +66,9 @@ def _why_not(context: DecisionContext, update: FeatureUpdate) -> str:
         return _why_not_by_voters(context.voters_without(update.level), update.kind)
     if update.name not in _OURS and not now:
         return "There is no such feature."  # nor may it be set to 0
-    for who, low, high in _supported(image, update.name):
+    for node, low, high in _supported(image, update.name):
         if not low <= update.level <= high:
-            return f"{who} only supports versions {low}-{high}"
+            return f"{node} only supports versions {low}-{high}"
     if update.level < now and update.kind == UPGRADE:
         return "Can't downgrade without setting the upgrade type to a downgrade."
     if update.level > now and update.kind != UPGRADE:

@@ -88,7 +88,7 @@ class BrokerSessions:
     # --- expiry ---
 
     def expired(self, now_ns: int) -> int | None:
-        """One broker whose session expired: one at a time, so that the effect of its fencing is
+        """One broker with an expired session: one at a time, so that the effect of its fencing is
         known before the next is handled."""
         silent = [
             (session.heard_ns, broker)

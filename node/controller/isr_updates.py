@@ -10,7 +10,7 @@ from node.controller.image import Partition, PartitionKey
 from node.controller.partition_changes import Election, Rules, change, without
 from node.records.metadata import PartitionChangeRecord, RegisterBrokerRecord
 
-_NOBODY = -1
+_NO_NODE = -1
 Among = Callable[[Partition], bool]
 
 
@@ -97,8 +97,8 @@ def _updates(
     context: DecisionContext,
     *,
     touches: Callable[[Partition], bool],
-    removed: int = _NOBODY,
-    added: int = _NOBODY,
+    removed: int = _NO_NODE,
+    added: int = _NO_NODE,
     unclean: tuple[int, ...] = (),
 ) -> list[PartitionChangeRecord]:
     """The image does not yet include the broker's change."""

@@ -1,7 +1,7 @@
 """Configuration of topics, brokers and CLIENT_METRICS resources: altering and describing.
 
 Brokers validate broker configurations before they forward them; the schemas of topics and metrics
-are known here. Changing min.insync.replicas drops the ELRs of partitions whose ISR then meets it
+are known here. Changing min.insync.replicas drops the ELRs of partitions with an ISR large enough
 (KIP-966; Kafka drops all of them, and acknowledged records are lost where it was raised); and with
 eligible leader replicas it is set for the whole cluster, and for no broker.
 

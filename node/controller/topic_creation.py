@@ -243,7 +243,7 @@ def _assigned(image: Image, topic: NewTopic, room: int) -> Places:
 
 
 def _new_id(image: Image, rng: random.Random) -> UUID:
-    """A random one (RFC 4122) whose text does not begin with a dash, as Kafka's do not."""
+    """A random one (RFC 4122) that does not begin with a dash as text, as Kafka's do not."""
     while True:
         found = UUID(int=rng.getrandbits(128), version=4)
         is_dashed = found.bytes[0] >> 2 == 62

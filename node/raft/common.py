@@ -67,7 +67,7 @@ def refuse_to_others(
 _LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-class Told(Protocol):
+class QuorumResponse(Protocol):
     """The fields that all responses of the quorum share."""
 
     @property
@@ -97,7 +97,7 @@ def is_plausible(node: NodeId, epoch: Epoch, own: Epoch) -> bool:
     return node >= 0 and 0 <= epoch <= reachable(own)
 
 
-def heed(quorum: Quorum, told: Told, mono_ns: int) -> bool:
+def heed(quorum: Quorum, told: QuorumResponse, mono_ns: int) -> bool:
     """Apply the epoch and leader that every response carries (`maybeHandleCommonResponse`).
 
     True: the response is of our epoch, and its own handler should process it. An older one is

@@ -16,8 +16,8 @@
     a voter        back-off        20 ms and more         it may be sent requests again (`peers`)
     AddRaftVoter   time-out        as it asks             answered with what it waits for, 7 or 42
     RemoveRaftVoter                request T.             (`voter_changes`)
-    a voter whose  repeat          fetch T.               UpdateRaftVoter again, at the next step
-    address moved                                         (`own_address`)
+    a voter with   repeat          fetch T.               UpdateRaftVoter again, at the next step
+    a new address                                         (`own_address`)
     two snapshots  retention       a minute               the oldest goes, if it is too old or all
                                                           are too large (`snapshots`)
 
@@ -118,8 +118,8 @@ def is_alone(role: Leader, voters: VoterSet) -> bool:
 
 
 def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:
-    """When one of the role's timers expires. A leader's overdue work waits for a peer, whose
-    deadline counts."""
+    """When one of the role's timers expires. A leader's overdue work waits for a peer: the
+    peer's deadline counts."""
     match role:
         case Follower():
             return role.fetch_deadline_ns

@@ -127,7 +127,7 @@ class LeaderFetch:
     # --- parked fetches ---
 
     def poll(self, mono_ns: int) -> None:
-        """Answer the parked fetches for which there is news, or whose time is up, and all of them
+        """Answer the parked fetches for which there is news or that are due, and all of them
         once we lead no more."""
         if not self._parked.requests:
             return

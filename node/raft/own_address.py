@@ -75,7 +75,7 @@ class OwnAddress:
             self._due_ns = mono_ns + deadlines.update_interval_ns(self._quorum.timeouts)
 
     def deadline_ns(self, polled_ns: int) -> int:
-        """When it is sent again. What is overdue waits for the leader, whose deadline counts."""
+        """When it is sent again. What is overdue waits for the leader: its deadline counts."""
         return self._due_ns if self._is_owed and self._due_ns > polled_ns else NEVER_NS
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:

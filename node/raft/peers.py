@@ -1,7 +1,7 @@
 """Requests to other nodes: one connection each, so responses arrive in the order of requests.
 
 Requests go to voters and candidates for AddRaftVoter, to a leader that is not one of our voters,
-and to the bootstrap servers, whose node ids are unknown. The same request is not sent to a node
+and to the bootstrap servers (their node ids are unknown). The same request is not sent to a node
 twice while the first is outstanding. A Fetch may be parked at the other side; a later request would
 wait behind it, so the connection is dropped instead.
 """
@@ -172,7 +172,7 @@ class Peers:
         self._outbox.emit(DisconnectPeer(channel=peer.channel))
 
     def poll(self, mono_ns: int) -> Sequence[ReplicaKey]:
-        """End back-offs that are over, and connections whose oldest request is overdue; returns the
+        """End back-offs that are over, and connections with an overdue oldest request; returns the
         peers of those connections."""
         if mono_ns < self.deadline_ns():
             return ()

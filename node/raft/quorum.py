@@ -123,7 +123,7 @@ class Quorum(KnownQuorum):
     def to_prospective(self, mono_ns: int) -> None:
         role = self.role
         assert isinstance(role, Unattached | Follower | Candidate), f"{role} cannot stand"
-        assert self.can_lead, "only who can lead stands for election"
+        assert self.can_lead, "only a node that can lead stands for election"
         self._become(
             Prospective(
                 epoch=role.epoch,

@@ -176,7 +176,7 @@ class Registered(Protocol):
         """The addresses that a controller registered."""
 
 
-class _Nobody:
+class _NoRegistrations:
     """Nothing was registered, or this node does not replay registrations."""
 
     def knows(self, node: NodeId) -> bool:  # noqa: ARG002 - as of all
@@ -203,7 +203,7 @@ class Replicas:
         self._quorum = quorum
         self._log = log
         self._reads = reads
-        self.registered: Registered = _Nobody()
+        self.registered: Registered = _NoRegistrations()
         self.awaited: frozenset[ReplicaKey] = (
             frozenset()
         )  # replicas that AddRaftVoter requests wait for

@@ -229,7 +229,7 @@ class VoterChanges:
 
     def may_change(self, leader: Leader) -> bool:
         """Are LeaderChange of this epoch and the last change of the voters committed? A leader
-        whose own removal is committed writes no other: it resigns."""
+        that is removed by a committed record writes no other: it resigns."""
         is_free = self.has_committed_epoch(leader) and not self.is_pending()
         return is_free and self._quorum.is_voter and self._replicas.may_write(leader)
 
@@ -298,7 +298,7 @@ class VoterChanges:
             return None
         if waiting.mistaken:
             at = self._address(waiting.request)
-            assert at is not None, "who is removed is asked nothing"
+            assert at is not None, "a replica that is removed is sent no requests"
             what = f"another replica answers at {at.host}:{at.port}: it would never be asked"
             return _refused(ErrorCode.INVALID_REQUEST, what)
         return _response_of(self._form.lacks(waiting.told, self._log.voters.kraft_version))
@@ -335,7 +335,7 @@ class VoterChanges:
             return _refused(ErrorCode.INVALID_REQUEST, "it is no observer: it does not fetch")
         elif not waiting.is_itself:
             at = self._address(request)
-            assert at is not None, "who is removed is waited for no longer"
+            assert at is not None, "a replica that is removed is not waited for"
             does = "does not answer" if waiting.told is None else "acknowledges no leader"
             what = f"it {does} at {at.host}:{at.port}, where the others would ask it"
         elif (end := leader.replicas[request.voter].end) is None:
@@ -384,8 +384,8 @@ def _refused(error: ErrorCode, message: str) -> VoterChangeResponse:
 #     ApiVersions       does it serve what voters send one another? (KIP-853, AddVoter; KIP-856,
 #                       "Compatibility, Deprecation, and Migration Plan") No broker does.
 #     BeginQuorumEpoch  is the replica at that address the right one, by its id and directory id?
-#                       Kafka does not check: with another node's address it adds a voter whose
-#                       vote no candidate will ever get.
+#                       Kafka does not check: with another node's address it adds a voter that
+#                       no candidate will ever get the vote of.
 
 
 _WHAT_IS_SERVED = ApiVersionsRequest()

@@ -73,7 +73,7 @@ class VoterForm(Protocol):
         replicas that fetched from it, the latest last. None while it cannot write any."""
 
     def lets_write(self, named_at: Offset | None, voter_ends: Sequence[Offset]) -> bool:
-        """May a leader whose log holds only control records write more than those that name its
+        """May a leader with only control records in its log write more than those that name its
         voters? `named_at` is the offset of the last of them, `voter_ends` the durable log ends of
         the voters."""
 
@@ -182,7 +182,7 @@ class ListedNodes:
                 case Voters() | KRaftVersion():
                     raise ForeignVoters(
                         "the log belongs to a quorum that was formatted with its voters (KIP-853),"
-                        " and this disk to one whose voters controller.quorum.voters lists"
+                        " and this disk to one with its voters in controller.quorum.voters"
                         " (KIP-856)",
                         "leave controller.quorum.voters out, and format an empty disk with"
                         " --no-initial-controllers",
@@ -297,8 +297,8 @@ class WholeSets:
                     voters = VoterSet.of_rows(rows)
                 case AddVoter() | RemoveVoter():
                     raise ForeignVoters(
-                        "the log belongs to a quorum whose voters controller.quorum.voters lists"
-                        " (KIP-856), and this disk was formatted for one whose voters have no list"
+                        "the log belongs to a quorum with its voters in controller.quorum.voters"
+                        " (KIP-856), and this disk was formatted for one without such a list"
                         " (KIP-853)",
                         "format an empty disk as those of the other nodes were",
                     )

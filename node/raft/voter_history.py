@@ -98,7 +98,7 @@ class VoterHistory:
         return self.form.first_records(self.newest, self.kraft_version, met)
 
     def lets_write(self, voter_ends: Sequence[Offset]) -> bool:
-        """May a leader whose log holds no metadata yet write some? By the voters' durable ends."""
+        """May a leader without metadata in its log write some? By the voters' durable ends."""
         return self.form.lets_write(self.newest_since if self.is_named else None, voter_ends)
 
     def at(self, offset: Offset) -> VoterSet:

@@ -55,7 +55,7 @@ class VoterSet:
         return known if known == key else key
 
     def may_include(self, key: ReplicaKey) -> bool:
-        """Is it a voter, or one whose directory id is not known yet?"""
+        """Is it a voter, or one with a directory id that is not known yet?"""
         return key in self.rows or ReplicaKey(key.id) in self.rows
 
     def __len__(self) -> int:

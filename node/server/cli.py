@@ -76,13 +76,13 @@ example:
   kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties \\
     --initial-controllers 1@node-1:9101:JEXY6aqzQY-32P5TStzaFg,2@node-2:9102:aQIQ6wMPRwuLmGHy1MQbqA
 
-  Where no file does, the disks say who votes (KIP-853), as for Apache Kafka's controllers and
-  tools: every node of the quorum is formatted with the same list, and takes its own directory id
-  from its own entry. With --standalone and --no-initial-controllers the disk is given a new one. A
-  node whose disk was replaced is formatted with --no-initial-controllers: the voter that it was is
-  another replica.
+  Where no file lists them, the disks name the voters (KIP-853), as for Apache Kafka's
+  controllers and tools: every node of the quorum is formatted with the same list, and takes its own
+  directory id from its own entry. With --standalone and --no-initial-controllers the disk is given
+  a new one. A node with a new disk is formatted with --no-initial-controllers: it was another voter
+  before.
 
-  A cluster whose disks are formatted with --feature eligible.leader.replicas.version=1 keeps
+  A cluster with disks that are formatted with --feature eligible.leader.replicas.version=1 keeps
   eligible leader replicas from its first record on (KIP-966).
 
   CLUSTER_ID and directory ids are 22 characters of URL-safe base64.
@@ -111,7 +111,7 @@ numbers that the file may set, as Kafka calls them, and what they are otherwise:
   A broker's socket.request.max.bytes is {OF_BROKERS.request_max_bytes}, and so is its
   queued.max.request.bytes.
   Requests of more than 64 KiB wait in their sockets until they have room, all of them together, in
-  queued.max.request.bytes. Of answers that nobody takes as much is held again, and then the
+  queued.max.request.bytes. As much is held again of answers that are not read, and then the
   connection that holds most of them is closed. A larger request than socket.request.max.bytes is
   hung up on.
 

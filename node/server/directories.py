@@ -90,7 +90,7 @@ def log_directories(
     config: NodeConfig, own: MetaProperties, disks: Disks, draw_id: Callable[[], UUID]
 ) -> tuple[LogDirectory, ...]:
     """A broker's directories for replicas; `own` is of the one with the metadata log. A directory
-    without an id, whose meta.properties is older than these, gets a new one (KIP-856, "Log
+    without an id, because its meta.properties is older than these, gets a new one (KIP-856, "Log
     Directory Storage UUID"). Raises Refusal, or CorruptFile.
     """
     found: dict[str, MetaProperties] = {config.log_dir: own}

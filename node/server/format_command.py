@@ -117,7 +117,7 @@ def _check_voters(options: Namespace, config: NodeConfig) -> None:
     if bool(chosen) != bool(config.quorum_voters):
         return
     options_ = "--initial-controllers, --standalone or --no-initial-controllers"
-    what = f"nothing says who votes: the file lists no voters, and none of {options_} is given"
+    what = f"nothing names the voters: the file lists no voters, and none of {options_} is given"
     step = "set controller.quorum.voters in every node's file; or kraft-node format --help"
     if chosen:
         what = f"the file lists the voters: none of {options_} can be given as well"

@@ -164,7 +164,7 @@ class Metric:
 METRICS = (
     Metric("current-leader", "KIP-595", True, "The leader's id; -1 where it is unknown"),
     Metric("current-epoch", "KIP-595", True, "The epoch of the quorum; 0 where it is unknown"),
-    Metric("current-vote", "KIP-595", True, "Whom it voted for in this epoch; -1 for nobody"),
+    Metric("current-vote", "KIP-595", True, "The node it voted for in this epoch; -1 for none"),
     Metric("current-vote-directory-id", "Kafka", True, "The directory id of that one", True),
     Metric(
         "current-state",
@@ -182,7 +182,7 @@ METRICS = (
         "number-unknown-voter-connections",
         "KIP-595",
         True,
-        "Other voters of whom no address is known",
+        "Other voters without a known address",
     ),
     Metric(
         "election-latency-avg",
@@ -246,7 +246,7 @@ METRICS = (
         "global-under-min-isr-partition-count",
         "KIP-966",
         False,
-        "Partitions whose ISR is smaller than the effective min.insync.replicas",
+        "Partitions with an ISR smaller than the effective min.insync.replicas",
         prefix=_CONTROLLER,
     ),
 )

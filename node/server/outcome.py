@@ -45,7 +45,7 @@ def describe_failure(error: BaseException) -> str:
     """One line: what failed, on which file, and what to do."""
     match error:
         case BrokenPipeError():
-            return "nobody reads the trace lines (stdout is closed); start it with stdout to a file"
+            return "stdout is closed, so the trace lines are lost; start it with stdout to a file"
         case OSError(errno=errno.EMFILE | errno.ENFILE):
             return (
                 f"no file descriptor is left ({error.strerror}) for {error.filename or 'a file'}; "

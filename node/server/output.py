@@ -110,7 +110,7 @@ class Outlet:
                 self._end_stall()
         elif not self._write(memoryview(data), WRITE_PATIENCE_S):
             self._is_stalled = True
-            self._tell(f"nobody reads what descriptor {self._descriptor} is told: lines wait")
+            self._tell(f"no process reads descriptor {self._descriptor}: lines wait")
 
     def finish(self) -> None:
         """Before the process ends: its last lines are waited for like its first."""

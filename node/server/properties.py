@@ -62,12 +62,12 @@ _POLICY = "policies are Java classes, and none is asked here"
 _TIERED, _COMPRESSED = "no log is tiered here", "batches stay as producers compressed them"
 REFUSED = {
     "alter.config.policy.class.name": Only("", _POLICY),
-    "authorizer.class.name": Only("", "whoever reaches a listener may do everything there"),
+    "authorizer.class.name": Only("", "any client that reaches a listener may do everything there"),
     "client.quota.callback.class": Only("", _POLICY),
     "compression.type": Only("producer", _COMPRESSED),
     "controlled.shutdown.enable": Only("true", "a broker that is to stop is always let go first"),
     "create.topic.policy.class.name": Only("", _POLICY),
-    "delete.topic.enable": Only("true", "whoever may create topics may delete them"),
+    "delete.topic.enable": Only("true", "any client that may create topics may delete them"),
     "log.cleanup.policy": Only("delete", "logs are not compacted here"),
     "log.flush.interval.ms": Only(
         str(2**63 - 1), "no log is flushed by time; log.flush.interval.messages is in force"

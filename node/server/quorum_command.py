@@ -208,7 +208,7 @@ def _change(bootstrap: Sequence[Address], request: ChangeRequest, timeout_s: flo
         raise Refusal(
             what="no leader said that it is done; it may be, or be done yet",
             where=str(error),
-            next_step=f"see who votes with: kraft-node quorum --bootstrap {where} describe",
+            next_step=f"see the voters with: kraft-node quorum --bootstrap {where} describe",
         ) from error
     if response.error is not ErrorCode.NONE:
         raise _refused(address, response)

@@ -114,7 +114,7 @@ def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
     if disk.exists(VOTERS_CHECKPOINT):
         raise Refusal(
             what="the file lists the voters (KIP-856), and this disk was formatted for a quorum"
-            " whose voters have no list (KIP-853)",
+            " without such a list (KIP-853)",
             where=f"controller.quorum.voters, and {config.log_dir}/{VOTERS_CHECKPOINT}",
             next_step="take controller.quorum.voters out of the file; then:"
             " kraft-node start -c FILE",

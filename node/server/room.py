@@ -37,22 +37,22 @@ class Room(Generic[T]):
         self._waiting: dict[T, int] = {}  # the size of each one's request; the first to ask first
         self.held_bytes = 0  # <= most
 
-    def ask(self, who: T, size: int, now_ns: int) -> bool:
+    def ask(self, asker: T, size: int, now_ns: int) -> bool:
         """False: there is none yet; `grant` is called when there is. `size` is no more than the
         total.
         """
         assert size <= self._most, f"{size} of {self._most} bytes"
-        assert who not in self._given, f"{who} has room already"
-        if who not in self._waiting:
-            self._waiting[who] = size
-        return self._grant(now_ns) == [who]
+        assert asker not in self._given, f"{asker} has room already"
+        if asker not in self._waiting:
+            self._waiting[asker] = size
+        return self._grant(now_ns) == [asker]
 
-    def give_back(self, who: T, now_ns: int) -> list[T]:
+    def give_back(self, asker: T, now_ns: int) -> list[T]:
         """Return what the connection has or waits for; returns the waiting ones that have room
         now.
         """
-        self._waiting.pop(who, None)
-        given = self._given.pop(who, None)
+        self._waiting.pop(asker, None)
+        given = self._given.pop(asker, None)
         if given is not None:
             self.held_bytes -= given.size
         return self._grant(now_ns)
@@ -62,29 +62,29 @@ class Room(Generic[T]):
         if not self._waiting:
             return []
         idle = []
-        for who, size in arrived:
-            given = self._given.get(who)
+        for asker, size in arrived:
+            given = self._given.get(asker)
             if given is None or now_ns - given.looked_ns < PATIENCE_NS:
                 continue
             if size - given.arrived < LEAST_BYTES:
-                idle.append(who)
+                idle.append(asker)
             given.looked_ns, given.arrived = now_ns, size
         return idle
 
-    def has(self, who: T) -> bool:
-        return who in self._given
+    def has(self, asker: T) -> bool:
+        return asker in self._given
 
-    def awaits(self, who: T) -> bool:
-        return who in self._waiting
+    def awaits(self, asker: T) -> bool:
+        return asker in self._waiting
 
     def _grant(self, now_ns: int) -> list[T]:
         granted = []
         while self._waiting:
-            who, size = next(iter(self._waiting.items()))
+            asker, size = next(iter(self._waiting.items()))
             if self.held_bytes + size > self._most:
                 break
-            del self._waiting[who]
-            self._given[who] = _Given(size, now_ns, 0)
+            del self._waiting[asker]
+            self._given[asker] = _Given(size, now_ns, 0)
             self.held_bytes += size
-            granted.append(who)
+            granted.append(asker)
         return granted

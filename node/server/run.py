@@ -336,8 +336,8 @@ def _tell(name: str, trace: Trace) -> None:
             )
         case "b.unregistered":
             text = (
-                "somebody unregistered this broker: it leads nothing and is in no ISR, and waits in"
-                " vain; stop it, or start it anew to have it registered again"
+                "an operator unregistered this broker: it leads nothing and is in no ISR; stop it,"
+                " or start it anew to have it registered again"
             )
         case "b.following":
             text = _following(

@@ -144,7 +144,7 @@ class Connections:
         for connection in self.room.idle(reading, now_ns):
             self._notices.add(
                 NoticeKind.SLOW,
-                f"hung up on {connection}, whose request of a few bytes a second others wait for:"
+                f"hung up on {connection}: others wait for its request of a few bytes a second:"
                 f" queued.max.request.bytes={self._limits.queued_max_bytes}",
             )
             connection.drop()
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
 
     def __str__(self) -> str:
-        return f"{self.host or 'somebody'} at {self.listener}"
+        return f"{self.host or 'an unknown host'} at {self.listener}"
 
     @property
     def arrived_bytes(self) -> int:

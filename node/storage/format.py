@@ -91,7 +91,7 @@ def read_voters(disk: Disk) -> FormattedVoters:
     """The voters of the 0-0 checkpoint, with their endpoints. Raises CorruptFile."""
     if not disk.exists(VOTERS_CHECKPOINT):
         raise CorruptFile(
-            f"nothing says who votes: {VOTERS_CHECKPOINT} would, and it is missing; the"
+            f"nothing names the voters: {VOTERS_CHECKPOINT} is missing, and the"
             " configuration lists no voters\n"
             "  try: set controller.quorum.voters, if it was set when this disk was formatted, or"
             " controller.quorum.bootstrap.servers, if its node is to learn them; otherwise put the"

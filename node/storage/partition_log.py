@@ -29,7 +29,7 @@ from node.storage.segment import accept_batches
 _BEGIN = Offset(0)
 
 
-def _nobody_hears(end: Offset) -> None:
+def _no_listener(end: Offset) -> None:
     """The default for a log without a recovery point on any disk."""
 
 
@@ -51,7 +51,7 @@ class PartitionLog:
     cut_bytes: int = 0  # that recovery truncated when the log was opened
     flushed: bool = False
     # Called with the offset from which on the log is about to change.
-    on_cut: Callable[[Offset], None] = _nobody_hears
+    on_cut: Callable[[Offset], None] = _no_listener
     _unflushed: int = 0  # records appended since its last segment was flushed
 
     @classmethod

@@ -64,7 +64,7 @@ class RolledFile:
 #
 # A response may take long to send: its reader is slow. Meanwhile the segment is rolled, deleted or
 # truncated. A rolled file is read on by its name; a deleted file is held open until it is sent. A
-# truncated part is not sent any more, and its connection is closed, as by Kafka, whose
+# truncated part is not sent any more, and its connection is closed, as by Kafka:
 # `FileRecords.writeTo` fails where a file "has been truncated during write": the next bytes there
 # are other records.
 

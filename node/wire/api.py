@@ -68,7 +68,7 @@ class Api:
     always: tuple[tuple[str, Any], ...] = ()
     pack_request: Pack = _pack_none
     pack_response: Pack = _pack_none
-    packed_flexible: int = 0  # the first version whose packed answers are flexible (KIP-482)
+    packed_flexible: int = 0  # the first version with flexible packed answers (KIP-482)
     unpack_request: Unpack = _unpack_none
     unpack_response: Unpack = _unpack_none
     may_be_followed: bool = False

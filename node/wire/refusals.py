@@ -1,4 +1,4 @@
-"""The responses to requests that are refused as a whole, or whose outcome is unknown: the same
+"""The responses to requests that are refused as a whole, or have an unknown outcome: the same
 error for every part.
 """
 

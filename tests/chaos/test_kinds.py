@@ -122,7 +122,7 @@ def test_what_a_fault_does_to_bytes_it_does_to_a_process_first(fault: Fault) -> 
 def test_no_name_stands_for_two_kinds() -> None:
     names = [name for kind in KINDS for name in kind.kinds]
     assert len(names) == len(set(names)) == len(BY_KIND)
-    assert sum(len(kind.menaces) for kind in KINDS) == len(MENACES)
+    assert sum(len(kind.swarm_specs) for kind in KINDS) == len(MENACES)
 
 
 def test_words_that_a_kind_does_not_know_are_refused() -> None:

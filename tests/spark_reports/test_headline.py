@@ -82,7 +82,7 @@ ON = run_of("elr=on", Verdict.VALID, Verdict.VALID)
 def test_tables_that_contradict_the_verdict(
     verdict: Verdict | None, told: int | None, counted: int | None, words: str
 ) -> None:
-    run = replace(run_of("elr=on", Verdict.VALID), verdict=verdict, told_lost=told)
+    run = replace(run_of("elr=on", Verdict.VALID), verdict=verdict, verdict_lost=told)
     lost = {} if counted is None else {run.info.run_id: counted}
     summary = summary_of(run, lost=lost)
     assert [each for _, each in summary.contradicted] == [words] * bool(words)

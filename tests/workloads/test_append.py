@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from kio.schema.errors import ErrorCode
 
-from checkers.history.events import NOBODYS, EventType
+from checkers.history.events import NOT_SENT, EventType
 from tests.support.fake_log import FINE, Ending, Fate
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
@@ -260,7 +260,7 @@ def test_a_damaged_record_is_nobodys() -> None:
     history, _, short = load(act)
     assert short == ()
     final = [each for each in history.of("poll") if each.phase == "final"]
-    nobodys = [span for each in final for span in each.told if span.value == NOBODYS]
+    nobodys = [span for each in final for span in each.told if span.value == NOT_SENT]
     assert [(span.key, span.offset, span.records) for span in nobodys] == [("append-0-0", 0, 1)]
 
 

@@ -13,7 +13,7 @@ from kio.records.schema import NewRecordBatch, Record
 from kio.records.writers import write_new_batch
 from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
-from checkers.history.events import NOBODYS, payload, value_in, value_of
+from checkers.history.events import NOT_SENT, payload, value_in, value_of
 from workloads.wire.batch import Identity, Values, encode_batch, next_offset, read_batches
 from workloads.wire.flexible import MalformedResponseError
 
@@ -88,7 +88,7 @@ def test_what_nobody_sent_is_nobodys() -> None:
     found = list(read_batches(at_offset(kio_batch(values), 0), 0))
     assert found == [
         Values(0, 5, 1, 3),
-        *(Values(offset, NOBODYS, 1, 3) for offset in range(1, 6)),
+        *(Values(offset, NOT_SENT, 1, 3) for offset in range(1, 6)),
         Values(6, 6, 1, 3),
     ]
 
@@ -121,7 +121,7 @@ def test_whole_batches_are_spans_from_the_offset_asked_for(
 def test_any_flipped_bit_that_a_crc_guards_makes_the_batch_nobodys(byte: int) -> None:
     batch = bytearray(at_offset(encode_batch(FIRST, 1, 64), 40))
     batch[byte] ^= 1 << byte % 8
-    assert {each.value for each in read_batches(bytes(batch), 40)} == {NOBODYS}
+    assert {each.value for each in read_batches(bytes(batch), 40)} == {NOT_SENT}
 
 
 @pytest.mark.parametrize("flipped", [0, 5, 63, 64, 99])
@@ -131,9 +131,9 @@ def test_damage_under_a_right_crc_is_one_record_of_many(flipped: int) -> None:
     at = clean.index(payload(FIRST + flipped, 64)) + 40
     data = checked(clean[:at] + bytes([clean[at] ^ 1]) + clean[at + 1 :])
     found = list(read_batches(at_offset(data, 0), 0))
-    assert Values(flipped, NOBODYS, 1, 3) in found
+    assert Values(flipped, NOT_SENT, 1, 3) in found
     assert sum(each.records for each in found) == 100
-    assert len([each for each in found if each.value == NOBODYS]) == 1
+    assert len([each for each in found if each.value == NOT_SENT]) == 1
 
 
 def test_a_batch_cut_by_the_broker_is_left_for_the_next_fetch() -> None:
@@ -156,7 +156,7 @@ def test_control_batches_take_offsets_and_hold_no_values() -> None:
 def test_compressed_records_were_sent_by_nobody() -> None:
     batch = at_offset(encode_batch(FIRST, 2, 8), 9)
     compressed = checked(batch[:21] + struct.pack(">h", 1) + batch[23:])
-    assert [each.value for each in read_batches(compressed, 9)] == [NOBODYS, NOBODYS]
+    assert [each.value for each in read_batches(compressed, 9)] == [NOT_SENT, NOT_SENT]
 
 
 @pytest.mark.parametrize("at", [16, 8])
@@ -171,7 +171,7 @@ def test_payloads_tell_their_value_and_their_damage() -> None:
     assert value_in(payload(FIRST, 1024)) == FIRST
     assert value_in(payload(0, 8)) == 0
     for bad in (None, b"", bytes(7), payload(FIRST, 1024)[1:], payload(FIRST, 24) + bytes(8)):
-        assert value_in(bad) == NOBODYS
+        assert value_in(bad) == NOT_SENT
 
 
 @pytest.mark.parametrize("base", [-1, (1 << 63) - 1])

@@ -7,7 +7,7 @@ import pytest
 from crc32c import crc32c
 from kio.records.readers import read_batch
 
-from checkers.history.events import NOBODYS
+from checkers.history.events import NOT_SENT
 from tests.support.markers import ABORT, COMMIT, marker
 from workloads.chores.transforming_member import Processed, output_batch, processed
 from workloads.wire.batch import Identity, KeyedRecord, keyed_batch, read_batches, read_committed
@@ -94,4 +94,4 @@ def test_a_reader_of_the_load_takes_no_output_record_for_one_of_its_own() -> Non
     """Though all its words were the same."""
     identity = Identity(producer_id=7, epoch=3, sequence=0)
     (found,) = read_batches(output_batch("t", [0], 0, identity), 0)
-    assert found.value == NOBODYS
+    assert found.value == NOT_SENT

@@ -21,7 +21,7 @@ from kafka.errors import (
 )
 from kafka.net.inet import KafkaNetSocket
 
-from checkers.history.events import MALFORMED, NOBODYS, EventType, payload
+from checkers.history.events import MALFORMED, NOT_SENT, EventType, payload
 from workloads.clients.kafka_python import acknowledged, refused
 from workloads.clients.library import Delivered, Report, reported, spans_of
 from workloads.clients.library_clients import library_clients
@@ -63,7 +63,7 @@ def test_damaged_records_are_nobodys_each_by_itself() -> None:
         Delivered(key="t-0", offset=offset, data=data, epoch=3)
         for offset, data in enumerate((None, payload(5, 64)[:-1] + b"\x00", b""))
     ]
-    assert [(span.value, span.records) for span in spans_of(damaged)] == [(NOBODYS, 1)] * 3
+    assert [(span.value, span.records) for span in spans_of(damaged)] == [(NOT_SENT, 1)] * 3
 
 
 def message(offset: int, value: int | None = None, error: int | None = None) -> Message:

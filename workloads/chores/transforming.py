@@ -110,7 +110,9 @@ class Transforming:
             for member in self._members:
                 while not await calls.initialize(member.owner):
                     if asyncio.get_running_loop().time() > deadline:
-                        short += (f"transactions of {member.owner} (nobody initialised it)",)
+                        short += (
+                            f"transactions of {member.owner} (not initialised by any client)",
+                        )
                         break
                     await asyncio.sleep(_PAUSE_S)
         finally:
@@ -130,7 +132,7 @@ class Transforming:
                     self._note(PROCESSED_END, place.key, position)
                     return True
             except (NotSentError, LostError):
-                pass  # asked again, of who leads by then
+                pass  # asked again, of the node that leads by then
             await self._leaders.find(place, _SEARCH_S)
             await asyncio.sleep(_PAUSE_S)
         return False

@@ -214,7 +214,7 @@ class TransformingMember:
         return await self._coordinator.send(Api.JOIN_GROUP, body, read_joined)
 
     async def _share(self, joined: Joined) -> Sequence[TopicPartition]:
-        """The logs that it is to read; whoever leads the group deals them out in turn."""
+        """The logs that it is to read; the leader of the group deals them out in turn."""
         places = sorted(self._tools.partitions)
         members = sorted(joined.members)
         dealt = {

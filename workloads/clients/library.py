@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from checkers.history.asked import TopicShape
-from checkers.history.events import NOBODYS, EventType, value_in
+from checkers.history.events import NOT_SENT, EventType, value_in
 from workloads.clients.log_driver import SendResult
 from workloads.operation_history import Span
 from workloads.wire.error_codes import ErrorCode
@@ -108,7 +108,7 @@ def spans_of(records: Iterable[Delivered]) -> list[Span]:
 def _goes_on(last: Span, record: Delivered, value: int) -> bool:
     assert last.offset is not None, "what was polled has an offset"
     return (
-        value != NOBODYS
+        value != NOT_SENT
         and (last.key, last.epoch) == (record.key, record.epoch)
         and (last.offset + last.records, last.value + last.records) == (record.offset, value)
     )

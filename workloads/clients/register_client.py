@@ -130,7 +130,7 @@ REFUSALS = frozenset({17, 29, 31, 35, 40, 42, 44})
 
 _End = tuple[EventType, int | None, str | None]  # outcome, value, error
 
-_NOBODY = -1
+_NO_NODE = -1
 _CONNECT_TIMEOUT_S = 1.0
 _SEARCH_S = 1.0
 _PAUSE_S = 0.02
@@ -156,7 +156,7 @@ class RegisterClient:
         self._timeout_s = timeout_s
         self._processes = [history.new_process()]
         self._connection: Connection | None = None
-        self._node = _NOBODY
+        self._node = _NO_NODE
         self._troubled = False
         self._pause_s = _PAUSE_S
 
@@ -173,7 +173,7 @@ class RegisterClient:
         found = self._finder.current
         if self._troubled or found is None:
             found = await self._finder.find(_SEARCH_S)
-        return found.node if found is not None else _NOBODY
+        return found.node if found is not None else _NO_NODE
 
     async def send(
         self, operations: Sequence[Operation], node: int, phase: str
@@ -239,7 +239,7 @@ class RegisterClient:
         return [ResourceResult(error, operation.value) for error, operation in told]
 
     async def _connected(self, node: int) -> Connection:
-        if node == _NOBODY:
+        if node == _NO_NODE:
             raise NotSentError("no leader found")
         connection = self._connection
         if connection is None or connection.closed or node != self._node:

@@ -30,7 +30,7 @@ _ID_NOT_FOUND = 105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Answer:
     error: int
     value: int | None = None
 
@@ -55,17 +55,17 @@ class TransactionCalls:
     async def initialize(self, owner: str) -> bool:
         """Whether the coordinator confirmed that nothing is open any more."""
 
-        async def call(node: int) -> _Told:
-            return _Told(error=(await initialize(self._brokers, node, owner)).error)
+        async def call(node: int) -> _Answer:
+            return _Answer(error=(await initialize(self._brokers, node, owner)).error)
 
         return await self._call(INIT_TRANSACTIONS, owner, call) is not None
 
     async def commit(self, owner: str, producer: ProducerId) -> bool:
         """Whether the coordinator confirmed that it commits what `producer` has open."""
 
-        async def call(node: int) -> _Told:
+        async def call(node: int) -> _Answer:
             ended = await end(self._brokers, node, owner, producer, commits=True)
-            return _Told(error=ended.error)
+            return _Answer(error=ended.error)
 
         return await self._call(COMMIT, owner, call) is not None
 
@@ -73,10 +73,10 @@ class TransactionCalls:
         """Whether the coordinator reported the last one as committed in every partition; None: no
         answer."""
 
-        async def call(node: int) -> _Told:
+        async def call(node: int) -> _Answer:
             found = await describe(self._brokers, node, owner)
             is_known = found.error != _ID_NOT_FOUND
-            return _Told(
+            return _Answer(
                 error=found.error if is_known else 0, value=int(found.state == COMPLETE_COMMIT)
             )
 
@@ -84,8 +84,8 @@ class TransactionCalls:
         return None if told is None else bool(told.value)
 
     async def _call(
-        self, f: str, owner: str, call: Callable[[int], Awaitable[_Told]]
-    ) -> _Told | None:
+        self, f: str, owner: str, call: Callable[[int], Awaitable[_Answer]]
+    ) -> _Answer | None:
         """None after an error; whether it was done all the same is unknown."""
         node = self._nodes[self._turn % len(self._nodes)]
         self._tally.invoke()

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from crc32c import crc32c
 
-from checkers.history.events import NOBODYS, WORD, payload, value_in
+from checkers.history.events import NOT_SENT, WORD, payload, value_in
 from workloads.wire.flexible import MalformedResponseError, varint
 
 _MAGIC = 2
@@ -57,7 +57,7 @@ ANONYMOUS = Identity(producer_id=-1, epoch=-1, sequence=-1)
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Consecutive records: offset and value rise by one, unless the value is `NOBODYS`."""
+    """Consecutive records: offset and value rise by one, unless the value is `NOT_SENT`."""
 
     offset: int
     value: int
@@ -215,25 +215,25 @@ def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
         return ()
     if not intact or attributes & _CODEC_BITS:
         count = max(1, min(last_delta + 1, size))  # the count may be damaged too
-        return [Values(base + delta, NOBODYS, 1, epoch) for delta in range(count)]
+        return [Values(base + delta, NOT_SENT, 1, epoch) for delta in range(count)]
     block = checked[_CHECKED.size :]
     value, value_size = _first_value(block)
-    dense = value != NOBODYS and records == last_delta + 1 <= len(block)
+    dense = value != NOT_SENT and records == last_delta + 1 <= len(block)
     if dense and record_block(value, records, value_size) == block:
         return (Values(base, value, records, epoch),)
     return _runs(block, base, records, epoch)
 
 
 def _first_value(block: bytes) -> tuple[int, int]:
-    """Value and size of the first record, if it is one of ours; else `NOBODYS`."""
+    """Value and size of the first record, if it is one of ours; else `NOT_SENT`."""
     try:
         _, start = _signed(block, 0)
         size, at = _signed(block, start + 4)  # attributes, timestamp, offset, key: a byte each
         if size < WORD or size % WORD or at + WORD > len(block) or block[at] > 0x7F:
-            return NOBODYS, 0
+            return NOT_SENT, 0
         return int.from_bytes(block[at : at + WORD], "big"), size
     except IndexError:
-        return NOBODYS, 0
+        return NOT_SENT, 0
 
 
 def _runs(block: bytes, base: int, records: int, epoch: int) -> Iterator[Values]:
@@ -243,7 +243,7 @@ def _runs(block: bytes, base: int, records: int, epoch: int) -> Iterator[Values]
         offset = base + delta
         if (
             run is not None
-            and value != NOBODYS
+            and value != NOT_SENT
             and (offset, value) == (run.offset + run.records, run.value + run.records)
         ):
             run = Values(run.offset, run.value, run.records + 1, epoch)
@@ -268,7 +268,7 @@ def _records(block: bytes, records: int) -> Iterator[tuple[int, int]]:
             size, at = _signed(block, at + max(key, 0))
             if not at + max(size, 0) < end <= len(block):
                 raise MalformedResponseError(f"a record ends behind its {length} bytes")
-            yield delta, value_in(block[at : at + size]) if size > 0 else NOBODYS
+            yield delta, value_in(block[at : at + size]) if size > 0 else NOT_SENT
     except IndexError:
         raise MalformedResponseError("a batch ends within a record") from None
 
@@ -276,7 +276,7 @@ def _records(block: bytes, records: int) -> Iterator[tuple[int, int]]:
 def _from(values: Values, start: int) -> Values:
     """Without the records before `start`."""
     skipped = start - values.offset
-    value = values.value + skipped if values.value != NOBODYS else NOBODYS
+    value = values.value + skipped if values.value != NOT_SENT else NOT_SENT
     return Values(start, value, values.records - skipped, values.epoch)
 
 

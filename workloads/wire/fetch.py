@@ -20,8 +20,8 @@ _UNKNOWN_EPOCH = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What a leader had. `data` are record batches, the last of them perhaps cut; `aborted` are
-    transactions that have records in it, by producer id and first offset, where who reads
-    committed ones asked."""
+    transactions that have records in it, by producer id and first offset, where a reader
+    of committed ones asked."""
 
     error: int
     high_watermark: int

@@ -71,12 +71,12 @@ class GroupOffset:
 
 def commit_offset(group: str, topic: str, partition: int, offset: int) -> bytes:
     """Body of an OffsetCommit (v8)."""
-    nobody = string(group) + _NO_GENERATION + string("") + nullable_string(None)
-    return committing(nobody, topic, partition, offset)
+    without_member = string(group) + _NO_GENERATION + string("") + nullable_string(None)
+    return committing(without_member, topic, partition, offset)
 
 
 def committing(member: bytes, topic: str, partition: int, offset: int) -> bytes:
-    """The same, or of a TxnOffsetCommit; `member`: who it is, all that stands before offsets."""
+    """The same, or of a TxnOffsetCommit; `member`: its identity, all that stands before offsets."""
     requested = _OFFSET.pack(partition, offset) + _NO_EPOCH + nullable_string(None) + _NO_TAGS
     return member + array([string(topic) + array([requested]) + _NO_TAGS]) + _NO_TAGS
 

@@ -19,7 +19,7 @@ ALL = -1  # acks: all replicas in sync
 
 _ACKS_AND_TIMEOUT = struct.Struct(">hi")
 _INDEX = struct.Struct(">i")
-_NOBODY_YET = struct.pack(">qh", -1, -1)
+_NO_PRODUCER_YET = struct.pack(">qh", -1, -1)
 _TRANSACTION_MS = struct.pack(">i", 60_000)  # its time-out, Kafka's default of producers
 
 
@@ -89,7 +89,7 @@ def read_produce(body: bytes, topic: str, partition: int) -> Produced:
 
 def init_producer_id(transactional_id: str | None = None) -> bytes:
     """Body of an InitProducerId; with a transactional id it goes to that id's coordinator."""
-    return nullable_string(transactional_id) + _TRANSACTION_MS + _NOBODY_YET + b"\x00"
+    return nullable_string(transactional_id) + _TRANSACTION_MS + _NO_PRODUCER_YET + b"\x00"
 
 
 def read_producer_id(body: bytes) -> ProducerId:

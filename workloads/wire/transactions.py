@@ -17,7 +17,8 @@ _NO_TAGS = b"\x00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The answer to an EndTxn: as whom the owner goes on (KIP-890); -1, where it is not told."""
+    """The answer to an EndTxn: the identity with which the owner goes on (KIP-890); -1, where it
+    is not given."""
 
     error: int
     producer_id: int
@@ -43,7 +44,7 @@ class DescribedTransaction:
 
 def end_transaction(transactional_id: str, producer_id: int, epoch: int, *, commits: bool) -> bytes:
     """Body of an EndTxn that commits or aborts (KIP-98); of a version in which it ends a
-    transaction whose partitions the brokers added (KIP-890)."""
+    transaction with partitions that the brokers added (KIP-890)."""
     how = _COMMIT if commits else _ABORT
     return string(transactional_id) + _PRODUCER.pack(producer_id, epoch) + how + _NO_TAGS
 
@@ -68,7 +69,7 @@ def commit_in_transaction(
     """Body of a TxnOffsetCommit of one partition (KIP-447); of a version in which the coordinator
     of the group adds it to the transaction (KIP-890). `producer`: its id and epoch. The answer has
     the form of that to an OffsetCommit."""
-    who = b"".join(
+    prefix = b"".join(
         (
             string(transactional_id),
             string(member.group),
@@ -78,7 +79,7 @@ def commit_in_transaction(
             nullable_string(None),
         )
     )
-    return committing(who, topic, partition, offset)
+    return committing(prefix, topic, partition, offset)
 
 
 def describe_transaction(transactional_id: str) -> bytes:

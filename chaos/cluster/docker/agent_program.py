@@ -102,7 +102,7 @@ def loops(prefix: str) -> dict[str, str]:
 
 
 def detach(prefix: str) -> list[str]:
-    """Detach every loop device whose backing file starts so, and remove the files."""
+    """Detach every loop device with a backing file that starts so, and remove the files."""
     devices = sorted(loops(prefix))
     for device in devices:
         wait_gone(device)

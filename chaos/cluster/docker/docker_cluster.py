@@ -16,7 +16,7 @@ from chaos.cluster.docker.node_processes import NodeProcesses
 from chaos.cluster.docker.proxy_links import Entrances, ProxyLinks
 from chaos.cluster.docker.readiness import Gate, Readiness, vote_of
 from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap, save_nodes
-from chaos.cluster.docker.upkeep import change_host, move_replicas, other_host, told_of
+from chaos.cluster.docker.upkeep import change_host, committed_address, move_replicas, other_host
 from chaos.cluster.interface import (
     Address,
     Advertised,
@@ -63,7 +63,7 @@ class DockerCluster(OfTarget[Target]):
         self._machinery: MachineryWatch | None = None
         self._name_is_anothers = False
         self.no_power = no_power
-        self.reaped: Sequence[Reaped] = ()  # dead runs whose remains `create` removed
+        self.reaped: Sequence[Reaped] = ()  # dead runs; `create` removed their remains
 
     @property
     def images(self) -> Mapping[str, str]:
@@ -196,7 +196,9 @@ class DockerCluster(OfTarget[Target]):
         host = other_host(node, advertised)
         await self._restart_at(node, host)
         controllers = [each for each, roles in self.roles.items() if roles.is_controller]
-        return await told_of(node, host, {each: self.entries[each] for each in controllers})
+        return await committed_address(
+            node, host, {each: self.entries[each] for each in controllers}
+        )
 
     async def address_as_before(self, node: NodeId) -> None:
         await self._restart_at(node, host_name(node))
@@ -243,7 +245,7 @@ class DockerCluster(OfTarget[Target]):
         return self._there(self._readiness_or_none)
 
     def adopt(self, parts: Parts) -> None:
-        """The parts of a running cluster, or of one whose nodes are yet to be started."""
+        """The parts of a running cluster, or of one with nodes that are yet to be started."""
         self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
         self._take(parts)

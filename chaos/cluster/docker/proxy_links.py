@@ -155,7 +155,7 @@ class ProxyLinks:
         pids: Mapping[NodeId, int],
         off: Collection[NodeId] = frozenset(),
     ) -> dict[Link, FaultEvidence]:
-        """Probe, let pass, and compare the counters. `pids`: whose networks to probe from; `off`:
+        """Probe, let pass, and compare the counters. `pids`: the processes to probe from; `off`:
         nodes without a process, to which nothing can be sent."""
         cut = [link for link in links if link in self._cut]
         if not cut:

@@ -167,7 +167,7 @@ def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None
     )
     try:
         trying(remove)
-    except requests.RequestException as error:  # nobody to ask again
+    except requests.RequestException as error:  # there is no engine to ask again
         raise ClusterError(
             f"what the run {run_id} has on the Docker engine could not be removed, which does not "
             f"answer ({type(error).__name__})\n  try, once it does: kraft-chaos down {run_id}"

@@ -25,7 +25,7 @@ from workloads.wire.log_directories import (
     read_log_dirs,
 )
 
-TOLD_WITHIN_S = 60.0  # a voter reports itself to the leader each fetch time-out, 2 s
+COMMITTED_WITHIN_S = 60.0  # a voter reports itself to the leader each fetch time-out, 2 s
 _PAUSE_S = 0.1
 _ENDS = {Advertised.REACHABLE: AGAIN, Advertised.UNREACHABLE: NOWHERE}
 
@@ -48,8 +48,8 @@ def change_host(
     write_file(container, CHANGED_FILE, properties)
 
 
-async def told_of(
-    node: NodeId, host: str, entries: Mapping[NodeId, Address], within_s: float = TOLD_WITHIN_S
+async def committed_address(
+    node: NodeId, host: str, entries: Mapping[NodeId, Address], within_s: float = COMMITTED_WITHIN_S
 ) -> FaultEvidence:
     """Whether the quorum has committed `host` as the address of a voter. `entries`: where its
     controllers are asked."""

@@ -83,7 +83,7 @@ class ProcessLogs:
 # Performs the effects of a process's turns, with simulated sockets and a simulated disk.
 
 
-class ProcessDeeds:
+class EffectPerformer:
     """`at_once`: those that take no time, by their type; while it does one of the others, a process
     waits for the disk."""
 
@@ -212,7 +212,7 @@ class SimProcess:
             Notices(self._tell, around.clock.mono_ns),
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
-        self._deeds = ProcessDeeds(
+        self._deeds = EffectPerformer(
             elections=found.elections,
             logs=self._logs,
             traces=traces,

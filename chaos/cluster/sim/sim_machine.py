@@ -19,7 +19,7 @@ from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive, SimDisk
-from chaos.cluster.sim.surroundings import Between, Ear, Overheard, Surroundings
+from chaos.cluster.sim.surroundings import Between, Ear, ListeningFraming, Surroundings
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.topology import lost_disk
 from chaos.conditions import Conditions
@@ -274,7 +274,7 @@ class Machine:
         """What goes on from the disk, with its replicas if it is a broker."""
         role = config.role
         framing, of_brokers = (
-            Overheard(ear, each) for each in (self._site.framing, self._site.broker_framing)
+            ListeningFraming(ear, each) for each in (self._site.framing, self._site.broker_framing)
         )
         keeper, post = self._site.keeper, self._site.keeper.post()
         if role is None:

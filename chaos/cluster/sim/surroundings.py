@@ -35,7 +35,7 @@ class Ear:
         return request
 
 
-class Overheard:
+class ListeningFraming:
     """Does what `framing` does."""
 
     def __init__(self, ear: Ear, framing: Framing) -> None:

@@ -51,7 +51,7 @@ class Target(Protocol):
         """Its name on the command line."""
 
     def release_of(self, node: NodeId) -> str:
-        """The release of Apache Kafka in whose image the node runs; "" for the image of our own
+        """The release of Apache Kafka that the node's image holds; "" for the image of our own
         node."""
 
     @property

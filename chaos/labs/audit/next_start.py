@@ -141,7 +141,7 @@ WORST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A file whose content on the disk differs from what was read before the cut.
+    """A file that differs on the disk from what was read of it before the cut.
 
     `now_as_held`: after the start the file is as the cut left it, or does not exist.
     """

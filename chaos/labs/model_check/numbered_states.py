@@ -29,7 +29,7 @@ from node.raft.voter_forms import VoterChange
 
 T = TypeVar("T")
 
-# The modules of classes whose objects change while a replica runs.
+# The modules of classes with objects that change while a replica runs.
 _CHANGING = (module_name("node."), f"{__package__}.replica")
 # Whether values of a type are pickled, and made again in each copy. Tuples may hold changing
 # values, and methods belong to such; others are as fast to make as to look up.

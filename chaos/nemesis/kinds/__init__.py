@@ -65,5 +65,5 @@ KINDS: tuple[type[Fault], ...] = (
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
 MENACES: Mapping[str, SwarmSpec] = {
-    name: menace for kind in KINDS for name, menace in kind.menaces.items()
+    name: spec for kind in KINDS for name, spec in kind.swarm_specs.items()
 }

@@ -35,7 +35,7 @@ class AddBroker:
     kind: ClassVar[str] = "add-broker"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 

@@ -29,7 +29,7 @@ class ClockJump:
     kind: ClassVar[str] = "clock-jump"
     aspect: ClassVar[Aspect] = Aspect.CLOCK
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "clock-jump": SwarmSpec(
             make=lambda rng, nodes: ClockJump(
                 victim=one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
@@ -69,7 +69,7 @@ class ClockRate:
     kind: ClassVar[str] = "clock-rate"
     aspect: ClassVar[Aspect] = Aspect.CLOCK
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "clock-rate": SwarmSpec(
             make=lambda rng, nodes: ClockRate(
                 victim=one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))

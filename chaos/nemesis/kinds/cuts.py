@@ -98,7 +98,7 @@ class NetworkPartition:
         "partition-in": {"ways": "in"},
         "partition-out": {"ways": "out"},
     }
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         **{
             f"partition {ways}": SwarmSpec(
                 make=_partition(ways), shortest_s=0.5, longest_s=12, least_nodes=2
@@ -194,7 +194,7 @@ class PartialPartition:
     kind: ClassVar[str] = "partition-partial"
     aspect: ClassVar[Aspect] = Aspect.CUTS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "partition-partial": SwarmSpec(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3)
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)

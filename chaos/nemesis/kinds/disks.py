@@ -45,7 +45,7 @@ class SickDisk:
     kinds: ClassVar[tuple[str, ...]] = tuple(f"disk-{sickness}" for sickness in DiskSickness)
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         f"disk {sickness}": SwarmSpec(make=_sick(sickness), shortest_s=1, longest_s=8)
         for sickness in DiskSickness
     }
@@ -102,7 +102,7 @@ class Wipe:
     kind: ClassVar[str] = "wipe"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 

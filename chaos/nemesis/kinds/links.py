@@ -30,7 +30,7 @@ class SlowLinks:
     kind: ClassVar[str] = "slow-links"
     aspect: ClassVar[Aspect] = Aspect.LATENCY
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "slow-links": SwarmSpec(
             make=lambda rng, _: SlowLinks(latency_ms=rng.choice((20, 100, 300, 700))),
             shortest_s=1,
@@ -73,7 +73,7 @@ class FlakyLinks:
     kind: ClassVar[str] = "flaky-links"
     aspect: ClassVar[Aspect] = Aspect.FLAKINESS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "flaky-links": SwarmSpec(
             make=lambda rng, nodes: FlakyLinks(
                 victim=one_side(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
@@ -122,7 +122,7 @@ class ShutOut:
     kind: ClassVar[str] = "shut-out-clients"
     aspect: ClassVar[Aspect] = Aspect.ENTRANCE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SHUT_OUT,)
     harm: ClassVar[Harm] = Harm()
 

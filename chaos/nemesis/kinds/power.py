@@ -60,7 +60,7 @@ class PowerOff:
     kind: ClassVar[str] = "power-off"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"power-off": {}}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         f"power-off {mode}": SwarmSpec(make=_power_off(mode), shortest_s=0.1, longest_s=6)
         for mode in PowerCutMode
     }
@@ -101,7 +101,7 @@ class StopThenPowerOff:
     """The victims end in good order, and the power of their disks fails at once, before the kernel
     writes out the page cache; `disk=synced`: all of it is written out in between.
 
-    Steps: hold the file systems of all victims, whose unmount would write everything out; terminate
+    Steps: hold the file systems of all victims (an unmount would write everything out); terminate
     all and wait for their end; sync if requested; overwrite the canary without a sync; shut the
     file systems down without a last flush, and let go of them. A victim that does not end in good
     order keeps its power, and the run breaks off. Cure: check that each is still off, mount, start
@@ -120,7 +120,7 @@ class StopThenPowerOff:
     kind: ClassVar[str] = "stop-then-power-off"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.POWER, Ability.STOPPED_POWER)
     harm: ClassVar[Harm] = Harm(ends_process=True, may_lose=True, halts=True)
 

@@ -34,7 +34,7 @@ class Kill:
     kind: ClassVar[str] = "kill"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"kill": {}}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "kill": SwarmSpec(
             make=lambda rng, nodes: Kill(victim=some(rng, nodes)), shortest_s=0.1, longest_s=8
         )
@@ -88,7 +88,7 @@ class Terminate:
     kind: ClassVar[str] = "stop"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"stop": {}}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "stop": SwarmSpec(
             make=lambda rng, nodes: Terminate(victim=one(rng, nodes)), shortest_s=0.1, longest_s=8
         )
@@ -135,7 +135,7 @@ class Pause:
     kind: ClassVar[str] = "pause"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"pause": {}}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "pause": SwarmSpec(
             make=lambda rng, nodes: Pause(victim=some(rng, nodes)), shortest_s=0.1, longest_s=10
         )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus, Removal, Voted
-from chaos.cluster.powers import Killable, VoteTelling
+from chaos.cluster.powers import Killable, VoteReading
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.kinds.processes import stop
@@ -39,7 +39,7 @@ class RestartRemoved:
     kind: ClassVar[str] = "restart-removed"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.VOTES,)
     harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
 
@@ -53,7 +53,7 @@ class RestartRemoved:
         return {node: of_both(gone[node], stopped[node]) for node in hit.nodes}
 
     async def _remove(self, operator: Operator, cluster: Cluster, node: NodeId) -> FaultEvidence:
-        assert isinstance(cluster, VoteTelling)
+        assert isinstance(cluster, VoteReading)
         vote = await cluster.vote(node)
         found = await removed(operator, node)
         what = f"it had voted for {'none' if vote is None else vote}; {found.what}"
@@ -67,7 +67,7 @@ class RestartRemoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveForGood:
-    """An operator removes a voter, whose process goes on as an observer's.
+    """An operator removes a voter; its process goes on as an observer's.
 
     Steps: ask the leader to remove the victim from the voters until the leader no longer reports it
     as one. Cure: nothing, it stays an observer.
@@ -81,7 +81,7 @@ class RemoveForGood:
     kind: ClassVar[str] = "removed-for-good"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 
@@ -119,7 +119,7 @@ class KillRemoved:
     kind: ClassVar[str] = "kill-removed"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL,)
     harm: ClassVar[Harm] = Harm(ends_process=True, unclean=True, halts=True)
 

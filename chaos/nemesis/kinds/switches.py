@@ -34,7 +34,7 @@ class SwitchProgram:
     kind: ClassVar[str] = "switched-program"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.SWITCH)
     harm: ClassVar[Harm] = Harm(ends_process=True, unclean=True, halts=True)
 
@@ -69,7 +69,7 @@ class SwitchVoter:
     kind: ClassVar[str] = "switched-voter"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE, Ability.SWITCH)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 

@@ -29,7 +29,7 @@ class SyncDisks:
     kind: ClassVar[str] = "sync-disks"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SYNC,)
     harm: ClassVar[Harm] = Harm(syncs=True)
 
@@ -64,7 +64,7 @@ class MoveReplicas:
     kind: ClassVar[str] = "move-replicas"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     harm: ClassVar[Harm] = Harm()
 
     victim: Victim
@@ -109,7 +109,7 @@ class Readdress:
     kind: ClassVar[str] = "readdress"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.READDRESS,)
     harm: ClassVar[Harm] = Harm(ends_process=True)
 
@@ -146,7 +146,7 @@ class SetElrLevel:
     kind: ClassVar[str] = "set-elr-level"
     aspect: ClassVar[Aspect] = Aspect.FEATURES
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.FEATURES,)
     harm: ClassVar[Harm] = Harm()
 

@@ -65,7 +65,7 @@ class LoseDisk:
     kind: ClassVar[str] = "lose-disk"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "lose disk": SwarmSpec(make=_lost, shortest_s=0.1, longest_s=6, least_nodes=3)
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
@@ -114,7 +114,7 @@ class RemoveVoter:
     kind: ClassVar[str] = "removed-voter"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {
         "remove voter": SwarmSpec(make=_removed, shortest_s=0.1, longest_s=6, least_nodes=2)
     }
     needs: ClassVar[tuple[Ability, ...]] = ()
@@ -183,7 +183,7 @@ class RemoveLeadingDirectory:
     kind: ClassVar[str] = "removed-directory"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 

@@ -35,7 +35,7 @@ from node.records.metadata import (
 )
 
 _CONTROLLER, _PRODUCER_IDS = -2, -6
-_NOBODY = -1  # of a block of producer ids: its receiver is not remembered
+_NO_NODE = -1  # of a block of producer ids: its receiver is not remembered
 
 
 class Image:
@@ -94,7 +94,7 @@ class Image:
         yield from self.topics.records(self.metadata_version)
         if self.next_producer_id is not None:
             yield ProducerIdsRecord(
-                broker_id=_NOBODY, broker_epoch=-1, next_producer_id=self.next_producer_id
+                broker_id=_NO_NODE, broker_epoch=-1, next_producer_id=self.next_producer_id
             )
 
     # --- derived values ---

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.docker.upkeep import other_host, told_of
+from chaos.cluster.docker.upkeep import committed_address, other_host
 from chaos.cluster.interface import Advertised, FaultEvidence, NodeId
 from tests.support.fake_cluster import FakeCluster
 
@@ -21,7 +21,7 @@ def told(within_s: float, *, host: str = HOST, committed: bool = True) -> FaultE
         cluster.registers.hosts = {1: "node-1", 2: host}
         cluster.registers.committed_is_known = committed
         try:
-            return await told_of(TWO, HOST, cluster.entries, within_s)
+            return await committed_address(TWO, HOST, cluster.entries, within_s)
         finally:
             await cluster.destroy()
 

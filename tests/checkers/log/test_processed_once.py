@@ -105,14 +105,14 @@ def test_logs_are_judged_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("history", "said"),
     [
-        (_History(), "nobody read the committed output to its end"),
+        (_History(), "the committed output was not read to its end"),
         (_History().read().come_to(0), "needs committed transactions"),
         (
             _History().transaction(0, range(2), "fail").read().come_to(0),
             "no transaction was acknowledged as committed",
         ),
-        (sound().come_to(4), "nobody read the committed output to its end"),
-        (sound().read(), "nobody was told how far the group has come in t-0"),
+        (sound().come_to(4), "the committed output was not read to its end"),
+        (sound().read(), "no answer says how far the group has come in t-0"),
     ],
 )
 def test_what_is_not_there_is_no_proof(history: _History, said: str) -> None:

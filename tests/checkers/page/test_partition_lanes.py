@@ -90,7 +90,7 @@ def test_what_is_lost_stands_where_it_was_acknowledged() -> None:
 def test_each_state_of_each_replica_is_drawn() -> None:
     run = shrinking().sent(KEY, 0, 1).run(history=HistoryKind.LOG)
     shown = partition_drawing(lane_of(run), fault_windows(run.tables["faults"]), END_NS)
-    for class_ in ("leader", "follower", "elr", "last-known", "outside", "nobody"):
+    for class_ in ("leader", "follower", "elr", "last-known", "outside", "leaderless"):
         assert f'class="{class_}"' in shown
     assert "[1] +2" in shown
     assert "leader none, epoch 1, ISR [], ELR [1, 2]" in shown

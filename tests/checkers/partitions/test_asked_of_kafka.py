@@ -20,7 +20,7 @@ from checkers.partitions.as_asked_for import (
     features_as_asked_for,
     topics_as_asked_for,
 )
-from checkers.partitions.held import eligible_hold_all
+from checkers.partitions.replica_agreement import eligible_hold_all
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import op, run_info
 from tests.support.kafka_disks import unpack

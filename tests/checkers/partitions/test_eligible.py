@@ -13,7 +13,7 @@ from checkers.partitions.eligible import (
     elr_joined_from_isr,
     elr_only_below_min_isr,
     isr_and_elr_are_disjoint,
-    nobody_else_is_elected,
+    no_other_is_elected,
     unclean_leader_recovers,
 )
 from checkers.partitions.leaderless import lost_bytes_are_not_clean, unclean_registration_drops
@@ -78,7 +78,7 @@ def one_by_one() -> Cluster:
         elr_alone_keeps_epoch,
         elr_joined_from_isr,
         elr_elected_with_empty_isr,
-        nobody_else_is_elected,
+        no_other_is_elected,
         unclean_leader_recovers,
         unclean_registration_drops,
         lost_bytes_are_not_clean,
@@ -203,15 +203,15 @@ def recovering(**rest: object) -> Record:
 
 def test_somebody_else_is_elected() -> None:
     cluster = one_by_one().commit(unfence(3, 13), recovering())
-    result = judged(nobody_else_is_elected, cluster)
+    result = judged(no_other_is_elected, cluster)
     assert result.verdict is INVALID
     assert result.message == ("t-0: node 3 was elected, from outside the ISR [] and the ELR [1,2]")
-    allowed = judged(nobody_else_is_elected, cluster, settings={"min_isr": "2", "unclean": "on"})
+    allowed = judged(no_other_is_elected, cluster, settings={"min_isr": "2", "unclean": "on"})
     assert (allowed.verdict, allowed.facts["allowed"]) == (VALID, 1)
     by_itself = one_by_one().commit(config(2, "t", "unclean.leader.election.enable", "true"))
     by_itself.commit(unfence(3, 13), recovering())
-    assert judged(nobody_else_is_elected, by_itself).verdict is INVALID, "nobody asked for that"
-    alone = judged(nobody_else_is_elected, by_itself, gives=("metadata-logs",))
+    assert judged(no_other_is_elected, by_itself).verdict is INVALID, "nobody asked for that"
+    alone = judged(no_other_is_elected, by_itself, gives=("metadata-logs",))
     assert alone.verdict is VALID, "of disks alone nobody knows who asked for what"
 
 
@@ -219,21 +219,21 @@ def test_the_last_known_leader_is_elected_when_nobody_is_eligible() -> None:
     emptied = one_by_one().commit(moved([], [2]), register(1, 40))
     emptied.commit(moved([], []), register(2, 50))
     elected = moved([1], [], leader=1, leaderRecoveryState=1, lastKnownElr=[])
-    result = judged(nobody_else_is_elected, emptied.commit(unfence(1, 40), elected))
+    result = judged(no_other_is_elected, emptied.commit(unfence(1, 40), elected))
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
 
 
 def test_the_last_known_leader_is_elected_as_the_last_eligible_one_registers_unclean() -> None:
     left = one_by_one().commit(moved([], [2]), register(1, 40)).commit(unfence(1, 40))
     elected = moved([1], [], leader=1, leaderRecoveryState=1, lastKnownElr=[])
-    result = judged(nobody_else_is_elected, left.commit(elected, register(2, 50)))
+    result = judged(no_other_is_elected, left.commit(elected, register(2, 50)))
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
 
 
 def test_the_last_known_leader_is_elected_while_somebody_is_eligible() -> None:
     left = one_by_one().commit(moved([], [2]), register(1, 40))
     elected = moved([1], [], leader=1, leaderRecoveryState=1, lastKnownElr=[])
-    result = judged(nobody_else_is_elected, left.commit(unfence(1, 40), elected))
+    result = judged(no_other_is_elected, left.commit(unfence(1, 40), elected))
     assert result.verdict is INVALID
 
 
@@ -241,13 +241,13 @@ def test_without_elr_the_last_known_leader_is_nobody() -> None:
     cluster = started(with_elr=False).commit(moved([1]), fence(2), fence(3))
     cluster.commit(change("t-0", leader=-1, lastKnownElr=[2]), fence(1))
     cluster.commit(unfence(2, 12), moved([2], leader=2, leaderRecoveryState=1))
-    assert judged(nobody_else_is_elected, cluster).verdict is INVALID
+    assert judged(no_other_is_elected, cluster).verdict is INVALID
 
 
 def test_a_reassignment_elects_whom_it_adds() -> None:
     cluster = started().commit(moved([2, 3], leader=2, replicas=[2, 3]))
     cluster.commit(moved([1], leader=1, replicas=[1]))
-    assert judged(nobody_else_is_elected, cluster).verdict is VALID
+    assert judged(no_other_is_elected, cluster).verdict is VALID
 
 
 def test_a_member_of_the_elr_joins_the_isr_by_which_a_reassignment_is_done() -> None:

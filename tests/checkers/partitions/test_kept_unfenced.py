@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.stray_replicas import heard_brokers_are_kept
+from checkers.partitions.stray_replicas import live_brokers_stay_unfenced
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, Row, fault, node_events
 from tests.support.judged import saw_nothing
@@ -26,7 +26,7 @@ def judged(*faults: Row, says: str = "running", at_s: int = 20) -> CheckResult:
     broker = NodeTrace(1).start()
     broker.emit("b.life", 10 * SECOND, state=says, epoch=11, previous=-1, fenced=False)
     events = node_events([controller, broker])
-    return heard_brokers_are_kept(replace(run, tables={**run.tables, "node_events": events}))
+    return live_brokers_stay_unfenced(replace(run, tables={**run.tables, "node_events": events}))
 
 
 def pause(node: int, start_ms: int, healed_ms: int) -> Row:
@@ -62,4 +62,4 @@ def test_what_happens_when_the_run_is_over_is_not_judged() -> None:
 
 def test_a_new_life_is_fenced_at_first() -> None:
     run = started().commit(register(1, 31)).run(runtime="sim")
-    assert saw_nothing(heard_brokers_are_kept(run))
+    assert saw_nothing(live_brokers_stay_unfenced(run))

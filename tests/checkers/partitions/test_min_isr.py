@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from checkers.partitions.served import acknowledged_with_min_isr
+from checkers.partitions.acknowledged_and_read import acknowledged_with_min_isr
 from checkers.verdict import Verdict
 from tests.support.histories import MS
 from tests.support.kafka_runs import ALL, Cluster, change, started

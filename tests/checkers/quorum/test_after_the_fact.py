@@ -10,7 +10,7 @@ from checkers.quorum.agreement import (
     epochs_on_disks,
     later_leaders_hold_committed,
     metadata_logs_agree,
-    told_high_watermarks,
+    reported_high_watermarks,
 )
 from checkers.quorum.elections import one_leader_per_epoch, one_vote_per_epoch
 from checkers.suite import judge
@@ -47,7 +47,7 @@ def elected(leader: int = 2, epoch: int = 3, granting: tuple[int, ...] = (2, 3))
 
 
 @pytest.mark.parametrize(
-    "check", [epochs_on_disks, told_high_watermarks, later_leaders_hold_committed]
+    "check", [epochs_on_disks, reported_high_watermarks, later_leaders_hold_committed]
 )
 def test_what_traces_tell_is_not_asked_of_disks(check: Check) -> None:
     assert not check.applies(make_run(batches=[batch(1, 0, 0, 1)], disks=[disk(1)]).info)
@@ -94,15 +94,15 @@ def test_the_votes_that_a_leader_names(voted: int, verdict: Verdict) -> None:
 
 
 def test_high_watermarks_that_rise() -> None:
-    assert saw_nothing(told_high_watermarks(elected().run()))
+    assert saw_nothing(reported_high_watermarks(elected().run()))
     cluster = elected().told(1, 1, 1, 5, high_watermark=4).told(1, 1, 1, 6, high_watermark=-1)
     cluster.told(2, 2, 3, 9, high_watermark=11).told(2, 1, 1, 20, high_watermark=8)
-    assert judged(told_high_watermarks, cluster).verdict is VALID
+    assert judged(reported_high_watermarks, cluster).verdict is VALID
 
 
 def test_a_new_leader_that_begins_lower() -> None:
     cluster = elected().told(1, 1, 1, 5, high_watermark=9).told(2, 2, 3, 9, high_watermark=8)
-    result = judged(told_high_watermarks, cluster)
+    result = judged(reported_high_watermarks, cluster)
     assert result.message == (
         "the leader of epoch 3, node 2, had high watermark 8, below 9 of epoch 1"
     )
@@ -110,9 +110,9 @@ def test_a_new_leader_that_begins_lower() -> None:
 
 def test_one_leader_that_goes_back() -> None:
     later = elected().told(1, 1, 1, 5, high_watermark=9).told(1, 1, 1, 7, high_watermark=8)
-    assert judged(told_high_watermarks, later).verdict is INVALID
+    assert judged(reported_high_watermarks, later).verdict is INVALID
     overlapping = elected().told(1, 1, 1, 5, high_watermark=9).told(1, 1, 1, 5, high_watermark=8)
-    assert judged(told_high_watermarks, overlapping).verdict is VALID
+    assert judged(reported_high_watermarks, overlapping).verdict is VALID
 
 
 # --- Q11 ---

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from checkers.quorum.controllers import returning_node_disturbs_nobody
+from checkers.quorum.controllers import returning_node_disturbs_none
 from checkers.quorum.leadership import (
     SECOND,
     a_majority_elects,
@@ -43,7 +43,7 @@ def test_without_faults_there_is_no_row() -> None:
     run = make_run(traces=[leader()])
     assert saw_nothing(a_majority_elects(run))
     assert saw_nothing(cut_off_leader_resigns(run))
-    assert saw_nothing(returning_node_disturbs_nobody(run))
+    assert saw_nothing(returning_node_disturbs_none(run))
 
 
 # --- Q22 ---
@@ -110,7 +110,7 @@ def q23(*traces: NodeTrace) -> CheckResult | None:
     links = ["3->1", "1->3", "3->2", "2->3"]
     led = append_at(leader(), 30)
     found = [led, *(append_at(trace, 31) for trace in traces)]
-    return returning_node_disturbs_nobody(
+    return returning_node_disturbs_none(
         make_run(traces=found, faults=[cut(3, links)], duration_ns=at(40))
     )
 
@@ -161,7 +161,7 @@ def test_a_node_that_died_is_not_steady() -> None:
     links = ["3->1", "1->3", "3->2", "2->3"]
     traces = [led, append_at(back, 31), follower(2)]
     run = make_run(traces=traces, faults=[cut(3, links)], duration_ns=at(40))
-    result = returning_node_disturbs_nobody(run)
+    result = returning_node_disturbs_none(run)
     assert result is not None
     assert result.verdict is Verdict.VALID
 
@@ -170,7 +170,7 @@ def one_link(*traces: NodeTrace) -> CheckResult | None:
     """Only the link between the leader, node 1, and node 3 was cut, and both were hit."""
     row = {**cut(1, ["1->3", "3->1"], "partition-partial"), "nodes": [1, 3]}
     found = [append_at(leader(), 30), *(append_at(trace, 31) for trace in traces)]
-    return returning_node_disturbs_nobody(make_run(traces=found, faults=[row], duration_ns=at(40)))
+    return returning_node_disturbs_none(make_run(traces=found, faults=[row], duration_ns=at(40)))
 
 
 def test_a_link_to_the_leader_is_no_reason_to_depose_it() -> None:
@@ -187,7 +187,7 @@ def test_a_link_to_the_leader_is_no_reason_to_depose_it() -> None:
 
 def test_a_leader_that_was_cut_off_may_be_replaced() -> None:
     run = make_run(traces=[append_at(leader(), 30)], faults=[cut()])
-    assert saw_nothing(returning_node_disturbs_nobody(run))
+    assert saw_nothing(returning_node_disturbs_none(run))
 
 
 # --- Q21 ---

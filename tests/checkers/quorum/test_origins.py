@@ -5,7 +5,7 @@ import pytest
 from checkers.quorum.origins import (
     asked_before_standing,
     epochs_have_an_origin,
-    heard_leader_is_kept,
+    live_leader_is_kept,
 )
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, fault, make_run
@@ -64,13 +64,13 @@ def left(silent_ms: int, state: str = "prospective") -> NodeTrace:
     ],
 )
 def test_a_leader_that_was_heard_just_before(silent_ms: int, state: str, verdict: Verdict) -> None:
-    result = heard_leader_is_kept(make_run(traces=[left(silent_ms, state)]))
+    result = live_leader_is_kept(make_run(traces=[left(silent_ms, state)]))
     assert (result.verdict, result.looked_at) == (verdict, 1)
 
 
 @pytest.mark.parametrize("trace", [left(0, "unattached"), left(0, "follower")])
 def test_who_was_told_of_something_newer_may_leave_at_once(trace: NodeTrace) -> None:
-    assert saw_nothing(heard_leader_is_kept(make_run(traces=[trace])))
+    assert saw_nothing(live_leader_is_kept(make_run(traces=[trace])))
 
 
 def leads(*, resigns: bool = False) -> NodeTrace:
@@ -87,20 +87,20 @@ def leaves(after_ms: int) -> NodeTrace:
 
 
 def test_a_leader_that_resigned_may_be_left_at_once() -> None:
-    result = heard_leader_is_kept(make_run(traces=[leads(resigns=True), leaves(10)]))
+    result = live_leader_is_kept(make_run(traces=[leads(resigns=True), leaves(10)]))
     assert (result.verdict, result.looked_at) == (VALID, 1)
     restarted = leads().restart(0)
     restarted.lines[-1] = restarted.lines[-1].replace(
         '"epoch": 0, "leader": -1', '"epoch": 3, "leader": 1'
     )
-    assert heard_leader_is_kept(make_run(traces=[restarted, leaves(10)])).verdict is VALID
+    assert live_leader_is_kept(make_run(traces=[restarted, leaves(10)])).verdict is VALID
 
 
 @pytest.mark.parametrize(("after_ms", "verdict"), [(1700, INVALID), (1900, VALID)])
 def test_nobody_is_excused_by_saying_that_its_leader_resigned(
     after_ms: int, verdict: Verdict
 ) -> None:
-    result = heard_leader_is_kept(make_run(traces=[leads(), leaves(after_ms)]))
+    result = live_leader_is_kept(make_run(traces=[leads(), leaves(after_ms)]))
     assert result.verdict is verdict
     assert verdict is VALID or "which had not resigned" in result.message
 
@@ -122,17 +122,17 @@ def test_who_asked_its_leader_again_had_heard_it(
         asked.emit("q.fetch", at * MS, replica=2, replica_dir="dir-2", offset=1, last_epoch=3,
                    epoch=3, outcome="valid")  # fmt: skip
     broken_off = [fault(1, "kill", 4600, 4700)] if faults else []
-    result = heard_leader_is_kept(make_run(traces=[asked, leaves(5000)], faults=broken_off))
+    result = live_leader_is_kept(make_run(traces=[asked, leaves(5000)], faults=broken_off))
     assert result.verdict is verdict
 
 
 def test_time_outs_are_those_of_the_run_and_wrong_clocks_are_left_out() -> None:
     early = [left(1900)]
-    slow = heard_leader_is_kept(make_run(traces=early, conditions={"fetch_timeout_ms": 3000}))
+    slow = live_leader_is_kept(make_run(traces=early, conditions={"fetch_timeout_ms": 3000}))
     assert slow.verdict is INVALID
     wrong = fault(1, "clock-rate", 0, 90) | {"nodes": [2]}
     run = make_run(traces=early, conditions={"fetch_timeout_ms": 3000}, faults=[wrong])
-    assert saw_nothing(heard_leader_is_kept(run))
+    assert saw_nothing(live_leader_is_kept(run))
 
 
 def test_a_candidate_had_asked_for_pre_votes() -> None:

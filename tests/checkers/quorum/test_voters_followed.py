@@ -194,7 +194,7 @@ def test_a_voter_that_is_added_while_it_lacks_something(end: int | None) -> None
     removed(trace, 3, 1, 2, (3, NEW))
     result = judged(voters_followed.added_when_caught_up, trace)
     assert result.verdict is INVALID
-    assert "added node 3, whose log ended at" in result.message
+    assert "added node 3; its log ended at" in result.message
 
 
 def test_an_observer_that_stands_for_election() -> None:

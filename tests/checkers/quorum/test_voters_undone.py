@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.quorum.voters_told import one_told_change_undone
+from checkers.quorum.described_voters import one_described_change_undone
 from checkers.verdict import CheckResult, Verdict
-from tests.checkers.quorum.test_voters_told import change, described
+from tests.checkers.quorum.test_described_voters import change, described
 from tests.support.histories import Row, make_run, op
 
 FIRST = op("write", 100, 0, 1)
@@ -14,7 +14,7 @@ BOTH_LEFT = (ONE, TWO, THREE)
 
 
 def judged(*rows: Row, **info: object) -> CheckResult:
-    result = one_told_change_undone(make_run(ops=[FIRST, *rows], **info))  # type: ignore[arg-type]  # as there
+    result = one_described_change_undone(make_run(ops=[FIRST, *rows], **info))  # type: ignore[arg-type]  # as there
     assert result is not None
     return result
 

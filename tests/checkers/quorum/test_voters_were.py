@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.history.tables import PROBES
-from checkers.quorum.voters_were import told_voters_were
+from checkers.quorum.voters_were import described_voters_were
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, Row, disk, make_run, op
 from tests.support.voter_logs import FIRST, control, key, log, told, whole
@@ -43,7 +43,7 @@ def judged(answers: list[Row], *ops: Row, traces: list[NodeTrace] | None = None)
         target="node test" if traces else "kafka 4.3.1",
     )
     probes = pa.Table.from_pylist(answers, schema=PROBES)
-    return told_voters_were(replace(run, tables={**run.tables, "probes": probes}))
+    return described_voters_were(replace(run, tables={**run.tables, "probes": probes}))
 
 
 FITTING = {

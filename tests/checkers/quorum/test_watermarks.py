@@ -99,7 +99,9 @@ def test_published_at_the_leader_change() -> None:
     run = make_run(traces=[trace(2).hwm(7, 2)], records=[leader_change(1, 7, 2, 2)])
     result = published_above_leader_change(run)
     assert result.verdict is INVALID
-    assert "high watermark 7 in epoch 2, whose LeaderChange is at 7" in result.message
+    assert (
+        "high watermark 7 in epoch 2 before its LeaderChange, at 7, was committed" in result.message
+    )
 
 
 def test_the_leaders_own_first_batch_will_do() -> None:

@@ -1,6 +1,6 @@
 """What brokers tell in calm, by hand."""
 
-from checkers.run.late_answers import told_partitions_are_new
+from checkers.run.late_answers import described_partitions_are_new
 from checkers.verdict import CheckResult, Verdict
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import ALL, Cluster, change, started
@@ -19,7 +19,7 @@ def moved() -> Cluster:
 
 
 def judged(cluster: Cluster) -> CheckResult:
-    return told_partitions_are_new(cluster.run(runtime="sim", duration_ns=60_000_000_000))
+    return described_partitions_are_new(cluster.run(runtime="sim", duration_ns=60_000_000_000))
 
 
 def test_what_was_over_just_now_may_be_told() -> None:

@@ -101,11 +101,15 @@ def test_nothing_else_is_written_before_all_voters_have_the_first_records() -> N
         (empty(), AddVoter(key=key(4)), "names node 4 as a voter"),
         (named(), Voters(voters=(row(1),)), "leave controller.quorum.voters out"),
         (empty(), KRaftVersion(version=1), "leave controller.quorum.voters out"),
-        (VoterHistory.formatted(addresses(1), DYNAMIC), FIRST[0], "controller.quorum.voters lists"),
+        (
+            VoterHistory.formatted(addresses(1), DYNAMIC),
+            FIRST[0],
+            "its voters in controller.quorum.voters",
+        ),
         (
             VoterHistory.formatted((), DYNAMIC),
             RemoveVoter(key=ME),
-            "controller.quorum.voters lists",
+            "its voters in controller.quorum.voters",
         ),
     ],
 )

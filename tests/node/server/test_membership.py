@@ -153,7 +153,7 @@ def test_a_disk_of_one_form_is_not_taken_for_one_of_the_other(tmp_path: Path) ->
         config.write(listing)
     refused = run_kraft_node("start", "-c", node.config)
     assert refused.returncode == 1
-    assert "this disk was formatted for a quorum whose voters have no list" in refused.stderr
+    assert "this disk was formatted for a quorum without such a list" in refused.stderr
     (node.directory / "data").rename(node.directory / "unused")
     for options in ((), ("--standalone",)):
         node.config.write_text(node.config.read_text().replace(listing, ""))
@@ -161,13 +161,15 @@ def test_a_disk_of_one_form_is_not_taken_for_one_of_the_other(tmp_path: Path) ->
             config.write(listing if options else "")
         told = run_kraft_node("format", "-t", quorum.cluster_id, "-c", node.config, *options)
         assert told.returncode == 254
-        assert ("the file lists the voters" if options else "nothing says who votes") in told.stderr
+        assert (
+            "the file lists the voters" if options else "nothing names the voters"
+        ) in told.stderr
     done = run_kraft_node("format", "-t", quorum.cluster_id, "-c", node.config)
     assert done.returncode == 0, done.stderr
     node.config.write_text(node.config.read_text().replace(listing, ""))
     refused = run_kraft_node("start", "-c", node.config)
     assert refused.returncode == 1
-    assert refused.stderr.startswith("error: nothing says who votes")
+    assert refused.stderr.startswith("error: nothing names the voters")
     give_back_ports(quorum.ports)
 
 

@@ -56,7 +56,7 @@ def test_nobody_reads_and_the_process_goes_on(monkeypatch: pytest.MonkeyPatch) -
         for line in lines:
             out.write(line)
         assert time.monotonic() - began < 30
-        assert told == [f"nobody reads what descriptor {writing} is told: lines wait"]
+        assert told == [f"no process reads descriptor {writing}: lines wait"]
         taken = b""
         while len(taken) < len(b"".join(lines)):
             taken += os.read(reading, PIPE_BYTES)

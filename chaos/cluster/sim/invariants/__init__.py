@@ -69,10 +69,10 @@ Answers are contracts: each answer, also a refusal, is judged in the step in whi
 the request, the logs of all nodes and the metadata. The names of these rules, and what each
 promises, are in `rules.py`:
 
-    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py
-    where epochs end and logs begin, and what is deleted           told_bounds.py
-    leaders, in refusals and in Metadata, by the metadata log      told_bounds.py
-    groups: their coordinators, generations, commits               told_groups.py, broker_watch.py
+    Produce, Fetch, ListOffsets, by the logs of all brokers        log_answers.py
+    where epochs end and logs begin, and what is deleted           epoch_end_answers.py
+    leaders, in refusals and in Metadata, by the metadata log      epoch_end_answers.py
+    groups: their coordinators, generations, commits               group_answers.py, broker_watch.py
     answers of controllers about themselves and the quorum         controller_answers.py
     their acknowledgements, and their refusals to brokers          acknowledged_writes.py,
                                                                    controller_answers.py
@@ -92,9 +92,9 @@ The modules:
     watched_broker.py       one life of one broker, step by step
     committed_changes.py    changes of partitions and brokers in the metadata log
     broker_answers.py       the answers of one life of a broker
-    told_logs.py            answers to Produce, Fetch and ListOffsets
-    told_bounds.py          answers about epoch ends, log starts and leaders
-    told_groups.py          answers about groups
+    log_answers.py            answers to Produce, Fetch and ListOffsets
+    epoch_end_answers.py          answers about epoch ends, log starts and leaders
+    group_answers.py          answers about groups
     controller_answers.py   answers of one life of a controller
     acknowledged_writes.py  acknowledgements of controllers
     rules.py                names of rules; how a broken one is reported

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
+from chaos.cluster.sim.invariants.epoch_end_answers import EpochEndAnswers, TruthOfLeaders
+from chaos.cluster.sim.invariants.group_answers import GroupAnswers
+from chaos.cluster.sim.invariants.log_answers import LogAnswers
 from chaos.cluster.sim.invariants.rules import Heard
-from chaos.cluster.sim.invariants.told_bounds import ToldBounds, TruthOfLeaders
-from chaos.cluster.sim.invariants.told_groups import ToldGroups
-from chaos.cluster.sim.invariants.told_logs import ToldLogs
 from node.ids import ConnectionId
 from node.outbox import ResponseTo
 from node.wire.group_descriptions import FindCoordinatorResponse
@@ -27,9 +27,9 @@ ReadClock = Callable[[], int]  # ns
 class BrokerAnswers:
     def __init__(self, watch: BrokerWatch, held: KeptReplicas, read_clock: ReadClock) -> None:
         self._leaders = TruthOfLeaders(watch, held, watch.looked)
-        self._logs = ToldLogs(watch, held, self._leaders, watch.looked)
-        self._bounds = ToldBounds(watch, held, self._leaders, watch.looked)
-        self._groups = ToldGroups(watch, held, watch.looked)
+        self._logs = LogAnswers(watch, held, self._leaders, watch.looked)
+        self._bounds = EpochEndAnswers(watch, held, self._leaders, watch.looked)
+        self._groups = GroupAnswers(watch, held, watch.looked)
         self._read_clock = read_clock
         self._asked: dict[ConnectionId, Heard] = {}
 

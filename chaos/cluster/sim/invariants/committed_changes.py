@@ -348,12 +348,14 @@ class CommittedChanges:
         if claim is None or registered is None:
             return
         del self._claims[life], self._registered[life]
-        who = f"n{life[0]}, registered in broker epoch {life[1]}"
+        broker = f"n{life[0]}, registered in broker epoch {life[1]}"
         is_clean = claim.previous == registered.before != -1
         if is_clean and claim.lost is not None:
-            what = f"{who}, claims a clean shutdown, and lacks records that it had of {claim.lost}"
+            what = (
+                f"{broker}, claims a clean shutdown and lacks records that it had of {claim.lost}"
+            )
             raise Broken("E6-lost-bytes-are-not-clean", what)
         if not is_clean and registered.kept:
             topic, index = registered.kept[0]
-            what = f"{who} after an unclean shutdown, stays in ISR or ELR of {topic}-{index}"
+            what = f"{broker} after an unclean shutdown, stays in ISR or ELR of {topic}-{index}"
             raise Broken("E5-unclean-registration-drops", what)

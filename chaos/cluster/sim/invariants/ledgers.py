@@ -83,7 +83,7 @@ def check_asked(replica: ReplicaKey, before: TakenState, candidate: Epoch) -> No
 # those forgot a vote.
 
 
-def leader_told(role: Role) -> NodeId:
+def known_leader(role: Role) -> NodeId:
     match role:
         case Candidate():
             return NO_NODE
@@ -91,7 +91,7 @@ def leader_told(role: Role) -> NodeId:
             return role.leader
 
 
-def vote_told(role: Role) -> ReplicaKey | None:
+def cast_vote(role: Role) -> ReplicaKey | None:
     """The vote of the role's epoch. A leader, also a resigned one, implicitly voted for itself."""
     match role:
         case Unattached() | Prospective() | Candidate() | Follower():
@@ -100,15 +100,15 @@ def vote_told(role: Role) -> ReplicaKey | None:
             return None
 
 
-def told_by(role: Role) -> ElectionState:
-    return ElectionState(epoch=role.epoch, leader=leader_told(role), voted=vote_told(role))
+def election_state_of(role: Role) -> ElectionState:
+    return ElectionState(epoch=role.epoch, leader=known_leader(role), voted=cast_vote(role))
 
 
 def say_same(one: Role, other: Role) -> bool:
     """The same leader and vote, in roles of one epoch."""
     if isinstance(one, Follower) and isinstance(other, Follower):  # mostly: it heard its leader
         return (one.leader, one.voted) == (other.leader, other.voted)
-    return leader_told(one) == leader_told(other) and vote_told(one) == vote_told(other)
+    return known_leader(one) == known_leader(other) and cast_vote(one) == cast_vote(other)
 
 
 def in_words(state: ElectionState) -> str:
@@ -154,7 +154,7 @@ class Elections:
         again."""
         known = self._votes.get((voter, role.epoch))
         led = isinstance(role, Leader | Resigned)  # its vote was for itself, and is not kept
-        if known is not None and vote_told(role) is None and not (led and known == voter):
+        if known is not None and cast_vote(role) is None and not (led and known == voter):
             what = f"n{voter.id} has no vote in epoch {role.epoch}, in which it voted for "
             raise Broken("Q3-one-vote-per-epoch", f"{what}n{known.id}")
 

@@ -11,9 +11,9 @@ from chaos.cluster.sim.invariants.ledgers import (
     Replica,
     TakenState,
     check_asked,
+    election_state_of,
     in_words,
     say_same,
-    told_by,
 )
 from chaos.cluster.sim.invariants.rules import Broken, InvariantViolated, number
 from chaos.cluster.sim.invariants.view import View
@@ -126,7 +126,7 @@ class WatchedRole:
 
     def _speak(self, role: Role) -> None:
         """It is in an epoch, knows a leader, has voted: every answer shows that from now on."""
-        node, stored, said = self._replica.key.id, self._view.disk.election, told_by(role)
+        node, stored, said = self._replica.key.id, self._view.disk.election, election_state_of(role)
         for rule in _SPOKEN:
             self._looked[rule] += 1
         if role.epoch < self._replica.epoch:

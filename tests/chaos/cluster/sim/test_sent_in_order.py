@@ -9,7 +9,7 @@ from chaos.cluster.sim.invariants.known_batches import (
     Sent,
     sent_by,
 )
-from chaos.cluster.sim.invariants.told_logs import is_repeated, why_not_next
+from chaos.cluster.sim.invariants.log_answers import is_repeated, why_not_next
 from node.ids import Epoch, Offset
 from node.records.batch import encode_batch, read_header
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from checkers.history.tables import PROBES
 from checkers.page.fault_windows import fault_windows
-from checkers.page.lanes import BEHIND, FOLLOWER, LEADER, lanes_of, told_roles
+from checkers.page.lanes import BEHIND, FOLLOWER, LEADER, lanes_of, probed_roles
 from tests.checkers.page.samples import SECOND, run_of
 from tests.support.histories import fault, make_run
 
@@ -33,7 +33,7 @@ def test_roles_follow_the_newest_epoch() -> None:
         said(3, 3, 0, [1, 2, 3]),  # by a broker that is cut off
         said(4, -1, 2, []),
     )
-    assert told_roles(run_of(probes=told)) == {
+    assert probed_roles(run_of(probes=told)) == {
         1: [(SECOND, FOLLOWER), (2 * SECOND, LEADER), (4 * SECOND, BEHIND)],
         2: [(SECOND, FOLLOWER), (2 * SECOND, BEHIND)],
         3: [(SECOND, LEADER), (2 * SECOND, BEHIND)],
@@ -42,7 +42,7 @@ def test_roles_follow_the_newest_epoch() -> None:
 
 def test_who_leads_one_partition_is_a_leader() -> None:
     told = probes(said(1, 1, 0, [1, 2]), said(1, 2, 0, [2], key="t-1"))
-    assert [told_roles(run_of(probes=told))[node][-1][1] for node in (1, 2)] == [LEADER, LEADER]
+    assert [probed_roles(run_of(probes=told))[node][-1][1] for node in (1, 2)] == [LEADER, LEADER]
 
 
 def test_who_is_off_has_no_role_until_it_is_back() -> None:

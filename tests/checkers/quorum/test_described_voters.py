@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.history.tables import NO_DIRECTORY, PROBES
-from checkers.quorum.voters_told import voters_as_told
+from checkers.quorum.described_voters import described_voters_fit_changes
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, Row, make_run, op
 from tests.support.voter_logs import log, whole
@@ -47,7 +47,7 @@ def judged(*rows: Row, **info: object) -> CheckResult:
     run = make_run(ops=[row for row in rows if "kind" not in row], **info)  # type: ignore[arg-type]  # as there
     probes = pa.Table.from_pylist(answers, schema=PROBES)
     run = replace(run, tables={**run.tables, "probes": probes})
-    result = voters_as_told(run)
+    result = described_voters_fit_changes(run)
     assert result is not None
     return result
 

@@ -9,6 +9,7 @@ from crc32c import crc32c
 
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
 from chaos.cluster.sim.invariants.committed_changes import Key
+from chaos.cluster.sim.invariants.epoch_end_answers import TruthOfLeaders
 from chaos.cluster.sim.invariants.known_batches import (
     SEQUENCES,
     KnownBatch,
@@ -18,7 +19,6 @@ from chaos.cluster.sim.invariants.known_batches import (
     sent_by,
 )
 from chaos.cluster.sim.invariants.rules import Broken, Heard, Looked
-from chaos.cluster.sim.invariants.told_bounds import TruthOfLeaders
 from node.errors import ErrorCode
 from node.ids import MS, NodeId, Offset
 from node.records.batch import HEADER_SIZE, read_header
@@ -94,7 +94,7 @@ def _stored_crc(records: bytes, crc: int, append_ms: int) -> int:
     return crc32c(bytes(stored[_ATTRIBUTES:]))
 
 
-class ToldLogs:
+class LogAnswers:
     """Answers of one life of a broker. Raises Broken."""
 
     def __init__(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.events import HistoryKind
-from checkers.run.serving_while_hurt import serves_while_hurt
+from checkers.run.serving_during_faults import serves_during_faults
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, Row, fault, make_run, op, write
 from tests.support.kafka_runs import ALL, Cluster, change, started
@@ -38,7 +38,7 @@ def hurt(kind: str, node: int, begin: int = BEGIN, end: int = END, number: int =
 
 def judged(ops: list[Row], *faults: Row, **info: object) -> CheckResult:
     run = make_run(ops=ops, faults=list(faults), duration_ns=40_000 * MS, runtime="sim")
-    return serves_while_hurt(replace(run, info=replace(run.info, **info)))  # type: ignore[arg-type]
+    return serves_during_faults(replace(run, info=replace(run.info, **info)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["kill", "pause", "power-off"])
@@ -114,7 +114,7 @@ def of_partitions(cluster: Cluster, *nodes: int) -> CheckResult:
     cluster.rows["faults"] = [hurt("kill", nodes[0]) | {"nodes": list(nodes)}]
     run = cluster.run(history=HistoryKind.LOG)
     info = replace(run.info, runtime="sim", duration_ns=40_000 * MS)
-    return serves_while_hurt(replace(run, info=info))
+    return serves_during_faults(replace(run, info=info))
 
 
 def known(cluster: Cluster, **state: object) -> Cluster:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.traced_deeds import brokers_trace_what_they_do
+from checkers.partitions.traced_actions import brokers_trace_what_they_do
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, disk, node_events
 from tests.support.kafka_runs import Cluster, change, register, started, topic_id

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.joined_isr import clean_as_vouched
+from checkers.partitions.joined_isr import clean_as_claimed
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, fault, make_run, node_events
 from tests.support.judged import saw_nothing
@@ -58,14 +58,14 @@ def test_a_disk_that_forgets_what_it_synced_may_bring_the_file_back() -> None:
     trace = NodeTrace(node=1)
     life(trace, 3, ("starting", -1))
     lying = fault(1, "power-off", 0, 100) | {"damages_bytes": True}
-    assert saw_nothing(clean_as_vouched(make_run(traces=[trace], faults=[lying])))
+    assert saw_nothing(clean_as_claimed(make_run(traces=[trace], faults=[lying])))
     sound = fault(1, "power-off", 0, 100)
-    assert clean_as_vouched(make_run(traces=[trace], faults=[sound])).verdict is INVALID
+    assert clean_as_claimed(make_run(traces=[trace], faults=[sound])).verdict is INVALID
 
 
 def judged(trace: NodeTrace) -> Verdict:
     run = started().run()
-    return clean_as_vouched(
+    return clean_as_claimed(
         replace(run, tables={**run.tables, "node_events": node_events([trace])})
     ).verdict
 
@@ -80,4 +80,4 @@ def test_what_was_vouched_for_in_good_order_is_named(kind: str, verdict: Verdict
     cluster.rows["faults"][0]["t_healed"] = trace.clock
     run = cluster.run(target="node test")
     ended = replace(run, tables={**run.tables, "node_events": node_events([trace])})
-    assert clean_as_vouched(ended).verdict is verdict
+    assert clean_as_claimed(ended).verdict is verdict

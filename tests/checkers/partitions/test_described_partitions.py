@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.partitions.told_partitions import told_partitions_were
+from checkers.partitions.described_partitions import described_partitions_were
 from checkers.verdict import CheckResult, Verdict
 from tests.support.kafka_runs import (
     ALL,
@@ -40,7 +40,7 @@ def moved() -> Cluster:
 
 
 def judged(cluster: Cluster, **info: object) -> CheckResult:
-    return told_partitions_were(cluster.run(**info))
+    return described_partitions_were(cluster.run(**info))
 
 
 def test_what_is_later_and_later_in_the_log() -> None:

@@ -19,8 +19,14 @@ from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.partition_logs import Stretches, columns, split
 from checkers.evidence.planned import Kind
 from checkers.history.events import value_name
-from checkers.partitions.held import NEED, Breach, ReplicaRow, replicas_by_key, sorted_out
 from checkers.partitions.leaders import names, state
+from checkers.partitions.replica_agreement import (
+    NEED,
+    Breach,
+    ReplicaRow,
+    replicas_by_key,
+    sorted_out,
+)
 from checkers.verdict import CheckResult
 
 _HISTORY = f"{NEED}, and what clients sent and polled"
@@ -154,7 +160,7 @@ def _against_disks(
         holds=holds,
         algorithm=f"spans of the history against spans on the disk of {keepers.name}",
         nothing=f"there are no {unit}" if not spans.num_rows else "",
-        gaps=[*gaps, *sorted_breaches.untold],
+        gaps=[*gaps, *sorted_breaches.undecided],
         allowed=sorted_breaches.allowed,
     )
 

@@ -23,7 +23,7 @@ from node.wire.topic_metadata import DescribedPartition, MetadataResponse
 # Leaders of partitions: a broker's answers about itself and others, compared with the metadata.
 
 
-_NOBODY = -1
+_NO_NODE = -1
 
 
 class TruthOfLeaders:
@@ -89,7 +89,7 @@ class TruthOfLeaders:
 
     def check_told(self, key: Key, leader: int, epoch: int) -> None:
         """The leader of a partition, named by a replica that does not lead it."""
-        if leader == _NOBODY or epoch < 0:
+        if leader == _NO_NODE or epoch < 0:
             return
         rule = "told-leaders-led"
         known = self._watch.changes.leader_in(key, epoch)
@@ -120,7 +120,7 @@ class TruthOfLeaders:
         is_so = state is not None and (
             (told.leader_epoch, told.replicas, told.isr)
             == (state.leader_epoch, state.replicas, state.isr)
-            and told.leader in (state.leader, _NOBODY)
+            and told.leader in (state.leader, _NO_NODE)
         )
         if not is_so:
             name = self._watch.partition(key).name
@@ -133,7 +133,7 @@ class TruthOfLeaders:
 _ANY_EPOCH = -1  # in an answer: of an empty log no epoch is certain
 
 
-class ToldBounds:
+class EpochEndAnswers:
     """Answers of one life of a broker. Raises Broken."""
 
     def __init__(

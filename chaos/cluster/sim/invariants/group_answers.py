@@ -91,7 +91,7 @@ class _Reign:
         return self.groups.setdefault(name, _Group())
 
 
-class ToldGroups:
+class GroupAnswers:
     """Raises Broken."""
 
     def __init__(self, watch: BrokerWatch, held: KeptReplicas, looked: Looked) -> None:

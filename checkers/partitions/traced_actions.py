@@ -28,12 +28,12 @@ from checkers.partitions.leaderless import committed_kinds
 from checkers.partitions.leaders import shown
 from checkers.partitions.traced_replicas import (
     METADATA,
-    CountedDeeds,
+    CountedActions,
     PartitionId,
     histories,
     ids_by_name,
-    told,
     traced_partitions,
+    traces_replicas,
     untraced_cuts,
     untraced_ends,
 )
@@ -47,7 +47,7 @@ _VOUCHING = "vouching"
 
 @check(
     "brokers-trace-what-they-do",
-    applies=told,
+    applies=traces_replicas,
     source="ours: a line of a trace is written before its effect is visible to others",
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.TRACES),
 )
@@ -95,7 +95,7 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
     )
 
 
-def _of_lines(evidence: Evidence) -> CountedDeeds:
+def _of_lines(evidence: Evidence) -> CountedActions:
     """An ISR belongs to a leader, and a high watermark moves by an ISR."""
     replicas = evidence.once(traced_partitions)
     wrong = [
@@ -106,13 +106,13 @@ def _of_lines(evidence: Evidence) -> CountedDeeds:
         )
         for event, lacks in replicas.alone
     ]
-    return CountedDeeds(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
+    return CountedActions(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
 
 
 # --- answers to clients ---
 
 
-def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
+def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedActions:
     """Each answer by the time when it had come: a high watermark that was traced by then, by any
     leader, for an unanswered request is sent to the next one."""
     ids = ids_by_name(found)
@@ -120,7 +120,7 @@ def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
     ops, spans = evidence.tables["ops"], evidence.tables["spans"]
     looked_at, violations = 0, list[Violation]()
     if not spans.num_rows:
-        return CountedDeeds(0, violations)
+        return CountedActions(0, violations)
     ended = ops.take(spans["op_id"])
     keep = pc.and_(pc.equal(ended["outcome"], "ok"), pc.is_valid(ended["t1"]))
     acknowledged = pc.and_kleene(pc.equal(spans["acks"], _ALL), pc.is_valid(spans["offset"]))
@@ -147,7 +147,7 @@ def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
         for row in short[:1].tolist():
             span = spans.slice(row, 1).to_pylist()[0]
             violations.append(_untold(span, int(told_end[row]), int(t1[row]), len(short)))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _marks(evidence: Evidence) -> Mapping[PartitionId, tuple[Ints, Ints]]:
@@ -177,7 +177,7 @@ def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
 # --- committed leaders and ISRs ---
 
 
-def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
+def _of_leaders(evidence: Evidence, found: Timeline) -> CountedActions:
     """A broker that replayed that it leads, and went on for a second, traced that it does. Records
     committed before a process registered are about its node's last one: it leads nothing before."""
     led = evidence.once(traced_partitions).led
@@ -208,7 +208,7 @@ def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
                 text = f"{change.partition.key}: node {process.node} replayed that it leads epoch "
                 text += f"{epoch}, but never traced that it does"
                 violations.append(Violation(text, [shown(change, "committed")]))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _begins(change: Change) -> bool:
@@ -231,7 +231,7 @@ def _replayed(process: Process) -> Mapping[int, int]:
     return dict(zip(offset.tolist(), t.tolist(), strict=True))
 
 
-def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
+def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedActions:
     """A replica that a leader added to the ISR had been proposed by it, with its proof."""
     replicas = evidence.once(traced_partitions)
     proposed = {
@@ -258,13 +258,13 @@ def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> C
                         f"leader of epoch {after.leader_epoch}, never traced that it proposed it"
                     )
                     violations.append(Violation(text, [shown(change, "committed")]))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 # --- contents of disks ---
 
 
-def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
+def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedActions:
     """Every replica on a disk was led there, or followed."""
     known = evidence.once(traced_partitions).replicas
     disks = {(life.node, life.directory) for life in whole}
@@ -280,13 +280,15 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
             violations.append(
                 Violation(f"{text}leads or follows it", [{"what": "on its disk", **fields}])
             )
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 # --- committed registrations of brokers ---
 
 
-def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
+def _of_registrations(
+    evidence: Evidence, found: Timeline, whole: Collection[Life]
+) -> CountedActions:
     """A broker is unfenced by heartbeats in the epoch of its registration, so it knew that epoch.
     Nor does a broker trace that it is unfenced in an epoch with a registration in the log, if it
     never was."""
@@ -313,10 +315,10 @@ def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Lif
             text = f"node {node} was unfenced in broker epoch {epoch}, but never traced that it "
             at: dict[str, EventValue] = {"what": "unfenced", "node": node, "offset": offset}
             violations.append(Violation(f"{text}was registered in it", [at | {"epoch": epoch}]))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
-def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
+def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedActions:
     """The clean-shutdown file on a disk had been traced by its last process."""
     nodes = _whole_nodes(evidence, whole)
     vouched = {
@@ -340,7 +342,7 @@ def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
             text += "but its last process never traced it"
             on_disk: dict[str, EventValue] = {"what": "on its disk", "node": row["node"]}
             violations.append(Violation(text, [on_disk | {"epoch": clean}]))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _whole_nodes(evidence: Evidence, whole: Collection[Life]) -> set[int]:
@@ -362,7 +364,7 @@ def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
                 yield node_of(detail), epoch_of(detail), offset
 
 
-def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
+def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedActions:
     """Each process begins where the log does, or after a snapshot; and reaches what it knew to be
     committed a second before its end."""
     offsets = sorted(o for o in committed_kinds(evidence, found) if o >= found.start)
@@ -386,7 +388,7 @@ def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) ->
                 violations.append(_unreplayed(process, offsets[due - 1], known, last))
             elif found.start <= first < found.log.end and first not in begins:
                 violations.append(_headless(process, first))
-    return CountedDeeds(looked_at, violations)
+    return CountedActions(looked_at, violations)
 
 
 def _known_below(process: Process) -> int:

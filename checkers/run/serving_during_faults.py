@@ -65,7 +65,7 @@ class _Duty:
     source="KIP-595: a majority elects, and its leader serves; KIP-631, KIP-966: min ISR replicas",
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
-def serves_while_hurt(evidence: Evidence) -> CheckResult:
+def serves_during_faults(evidence: Evidence) -> CheckResult:
     """While a majority of the voters is undisturbed, writes to registers succeed; and while a
     majority of the controllers and min ISR members of an ISR are, sends to that partition do: with
     no gap longer than it takes to notice the fault and elect.

@@ -23,7 +23,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.asked import asked_by_clients
-from checkers.quorum.voter_sets import ToldQuorum, VoterAnswer, VoterChange
+from checkers.quorum.voter_sets import DescribedQuorum, VoterAnswer, VoterChange
 from checkers.verdict import CheckResult, EventValue
 
 _DUPLICATE_VOTER, _VOTER_NOT_FOUND = "DUPLICATE_VOTER", "VOTER_NOT_FOUND"
@@ -56,7 +56,7 @@ class _Saying:
     source="KIP-856, DescribeQuorum; Raft, Leader Completeness",
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
-def voters_as_told(evidence: Evidence) -> CheckResult:
+def described_voters_fit_changes(evidence: Evidence) -> CheckResult:
     """Leaders' answers about the voters change only as was asked for.
 
     From answers to DescribeQuorum and to requests for a change, and from the epochs of the log. A
@@ -65,7 +65,7 @@ def voters_as_told(evidence: Evidence) -> CheckResult:
     earlier answers of its leader; until a change that may have happened since. Refusals say as
     much: that it is a voter already, or none. (KIP-856, DescribeQuorum; Raft, Leader Completeness)
     """
-    told = evidence.once(ToldQuorum)
+    told = evidence.once(DescribedQuorum)
     said = {} if told.by_themselves else _sayings(told)
     violations = [
         found for replica, rows in said.items() for found in _against(replica, rows, told.changes)
@@ -84,7 +84,7 @@ def voters_as_told(evidence: Evidence) -> CheckResult:
     )
 
 
-def _sayings(told: ToldQuorum) -> Mapping[str, list[_Saying]]:
+def _sayings(told: DescribedQuorum) -> Mapping[str, list[_Saying]]:
     """By replica. Every answer is about all replicas that were ever named: those that it leaves out
     are no voters."""
     found: dict[str, list[_Saying]] = {replica: [] for replica in told.replicas}
@@ -124,7 +124,7 @@ def _of_answer(answer: VoterAnswer, replica: str, *, lasts: bool) -> _Saying:
     )
 
 
-def _said_of(change: VoterChange, told: ToldQuorum) -> bool | None:
+def _said_of(change: VoterChange, told: DescribedQuorum) -> bool | None:
     """Whether the leader says by its answer that the replica is a voter; None: it says nothing
     about it.
 
@@ -211,7 +211,7 @@ class _View:
     source="KIP-856, Voter Changes; Raft, Leader Completeness",
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
-def one_told_change_undone(evidence: Evidence) -> CheckResult:
+def one_described_change_undone(evidence: Evidence) -> CheckResult:
     """Later leaders undo at most one change of the voters that a leader answered.
 
     From answers to DescribeQuorum, each against all of later epochs: replicas of which the two say
@@ -219,7 +219,7 @@ def one_told_change_undone(evidence: Evidence) -> CheckResult:
     of the run, for the first voters of a quorum are written all at once. (KIP-856, "Voter Changes":
     one at a time)
     """
-    told = evidence.once(ToldQuorum)
+    told = evidence.once(DescribedQuorum)
     views = [] if told.by_themselves else _views(_of_a_quorum(evidence, told.answers))
     pairs = [(a, b) for a in views for b in views if a.epoch < b.epoch]
     return conclude(

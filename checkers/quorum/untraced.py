@@ -20,7 +20,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, first_of, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
+from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.fsync import UNLIMITED, fetches
 from checkers.verdict import CheckResult, EventValue, counted
@@ -113,7 +113,7 @@ def voters_are_traced(evidence: Evidence) -> CheckResult:
     looked_at = 0
     violations: list[Violation] = []
     for process in (one for life in evidence.lives for one in life.processes if not one.gap):
-        told = [ToldVoters.of(line) for line in process.events("q.voters")]
+        told = [TracedVoters.of(line) for line in process.events("q.voters")]
         roles = process.rows("q.state")
         if len(roles):
             looked_at += 1

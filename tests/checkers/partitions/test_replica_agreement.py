@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.partitions.held import replicas_agree
 from checkers.partitions.intact_replicas import clean_stops_are_marked, high_watermarks_are_saved
+from checkers.partitions.replica_agreement import replicas_agree
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, disk, node_events
 from tests.support.judged import saw_nothing

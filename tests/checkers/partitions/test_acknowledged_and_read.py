@@ -7,13 +7,13 @@ import pytest
 
 from checkers.evidence.partition_logs import stretches
 from checkers.history.sealed_run import Run
-from checkers.partitions.held import eligible_hold_all, replicas_agree
-from checkers.partitions.served import (
+from checkers.partitions.acknowledged_and_read import (
     acknowledged_everywhere,
     acknowledged_with_min_isr,
     leaders_hold_acknowledged,
     reads_are_stored,
 )
+from checkers.partitions.replica_agreement import eligible_hold_all, replicas_agree
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import disk, make_run, op
 from tests.support.judged import saw_nothing

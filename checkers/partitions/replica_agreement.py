@@ -20,7 +20,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
 from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.log_starts import AskedStarts
-from checkers.evidence.loss_budget import UNTOLD, loss_budget
+from checkers.evidence.loss_budget import UNDECIDED, loss_budget
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
@@ -46,7 +46,7 @@ class SortedOut(NamedTuple):
 
     accused: list[Violation]
     allowed: list[Violation]
-    untold: list[str]
+    undecided: list[str]
 
 
 def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
@@ -62,7 +62,7 @@ def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
         if why:
             found.allowed.append(Violation(f"{violation.message}: {why}", violation.witness))
         elif budget.may_allow([key], *since)[0]:
-            found.untold.append(f"{violation.message}; whether that is allowed: {UNTOLD}")
+            found.undecided.append(f"{violation.message}; whether that is allowed: {UNDECIDED}")
         else:
             found.accused.append(violation)
     return found
@@ -135,7 +135,7 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
         holds="each pair holds the same below both high watermarks",
         algorithm="batches by offset, epoch and CRC, below the lower checkpoint",
         allowed=sorted_breaches.allowed,
-        gaps=sorted_breaches.untold,
+        gaps=sorted_breaches.undecided,
         nothing="each partition has one replica" if alone else below if compared else "",
     )
 
@@ -237,7 +237,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         holds="each holds all records ever below its partition's high watermark",
         algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
         allowed=sorted_breaches.allowed,
-        gaps=sorted_breaches.untold,
+        gaps=sorted_breaches.undecided,
         nothing="no member of an ISR or ELR runs" if idle else "",
     )
 

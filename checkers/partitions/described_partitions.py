@@ -81,7 +81,7 @@ class _Log:
     source="KIP-500: a broker's metadata is what the log says, up to an offset; KIP-966",
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
 )
-def told_partitions_were(evidence: Evidence) -> CheckResult:
+def described_partitions_were(evidence: Evidence) -> CheckResult:
     """A leader, epoch, ISR and ELR in a broker's answer were so in the committed metadata log at
     one time, and each broker's answers only move forward in the log.
 

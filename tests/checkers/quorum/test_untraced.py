@@ -7,7 +7,7 @@ import pytest
 from checkers.check import Check
 from checkers.history.sealed_run import Run
 from checkers.quorum.read_confirmation import reads_are_confirmed
-from checkers.quorum.untold import (
+from checkers.quorum.untraced import (
     claims_are_traced,
     fetches_are_traced,
     granted_votes_are_traced,
