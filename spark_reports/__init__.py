@@ -5,7 +5,6 @@
     phases.py          before, during and after faults
     fate_counts.py     the fate of each record and write of one run, by fault phase (a kernel)
     accounts.py        the kernel mapped over run directories, and its sums
-    write_fates.py     the same for registers in SQL: the second opinion
     availability.py    gaps without success, elections after a lost leader, latency
     report_build.py    reads, computes and writes a report
     report_summary.py  the contents of a report as plain values

@@ -128,50 +128,50 @@ class Shell:
 
     def _work(self, turn: Turn) -> bool:
         """True: it runs to where it listens; False: to its end."""
-        for deed in chain.from_iterable(turn):
-            if deed is _TRACES_LEAVE:
+        for action in chain.from_iterable(turn):
+            if action is _TRACES_LEAVE:
                 self._traces.flush()
-            elif deed is _LISTEN:
+            elif action is _LISTEN:
                 return True
-            elif deed is not _STEPPED:
-                self._do(deed)
+            elif action is not _STEPPED:
+                self._do(action)
         return False
 
-    def _do(self, deed: Action) -> None:
-        match deed:
+    def _do(self, action: Action) -> None:
+        match action:
             case Trace():
-                self._traces.add(deed, self._turns.stepped)
+                self._traces.add(action, self._turns.stepped)
             case SendResponse():
-                self._connections.send_frame(deed.connection, deed.frame)
+                self._connections.send_frame(action.connection, action.frame)
             case SendToPeer():
-                self._peers.send(deed.channel, deed.endpoint, deed.frame)
+                self._peers.send(action.channel, action.endpoint, action.frame)
             case AppendBatches():
-                self._log(deed.log).append(deed.data)
+                self._log(action.log).append(action.data)
             case FlushLog():
-                self._turns.feed(LogFlushed(deed.log, self._log(deed.log).flush()))
+                self._turns.feed(LogFlushed(action.log, self._log(action.log).flush()))
             case PersistElectionState():
-                self._elections.save(deed.state)
+                self._elections.save(action.state)
             case SendPieces():
-                self._connections.send_pieces(deed.connection, deed.pieces)
+                self._connections.send_pieces(action.connection, action.pieces)
             case NoResponse():
-                self._connections.go_on(deed.connection)
+                self._connections.go_on(action.connection)
             case CloseConnection():
-                self._connections.close(deed.connection)
+                self._connections.close(action.connection)
             case DisconnectPeer():
-                self._peers.disconnect(deed.channel)
+                self._peers.disconnect(action.channel)
             case OpenListeners():
                 assert self._open_listeners is not None, "controllers' are open"
-                self._open_listeners(deed)
+                self._open_listeners(action)
             case Stop():
                 self._stopped = True
-                self._stop(deed)
+                self._stop(action)
             case OnReplicas():
                 assert self._replicas is not None, "controllers keep no replicas"
-                perform_on_replicas(deed, self._replicas)
+                perform_on_replicas(action, self._replicas)
             case Marker():
-                raise AssertionError(f"{deed} is no effect")
+                raise AssertionError(f"{action} is no effect")
             case _:
-                perform(deed, self._log(deed.log))
+                perform(action, self._log(action.log))
 
     def _log(self, log: LogId) -> BatchLog:
         if self._replicas is None or log in self._logs:

@@ -16,10 +16,11 @@ from checkers.history.store import read_run, write_tables
 from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability
 from checkers.registers.survival import Fate, acknowledged_writes_survive, fates_of_writes
-from spark_reports import accounts, write_fates
+from spark_reports import accounts
 from spark_reports.fate_counts import COUNTS, RECORDS, WRITES
 from spark_reports.ingest import read_tables
 from spark_reports.sealed_archive import examine
+from tests.spark_reports import register_fates
 from tests.spark_reports.log_runs import LOG_RUNS
 from tests.spark_reports.lost_disk_runs import lost_disk_run
 from tests.spark_reports.random_runs import seal_random_run
@@ -128,7 +129,9 @@ def test_what_was_lost_with_disks_has_the_fates_that_the_check_finds(
     archive = examine(run.directory for run in runs)
     found = {
         (row.run_id, row.key, row.value): row.fate
-        for row in write_fates.fates(read_tables(spark, archive.runs)).collect()
+        for row in register_fates.fates(
+            register_fates.read_register_tables(spark, archive.runs)
+        ).collect()
     }
     expected = {
         (run.info.run_id, row["key"], row["value"]): fate
@@ -148,9 +151,9 @@ _FAILED = "failed_but_found"
 
 def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counted: Counted) -> None:
     archive = examine(run.directory for run in counted[0] if run.info.history != HistoryKind.LOG)
-    cells = accounts.cells(
-        accounts.accounts(spark, archive.runs), (tables := read_tables(spark, archive.runs)).runs
-    )
+    runs = read_tables(spark, archive.runs).runs
+    cells = accounts.cells(accounts.accounts(spark, archive.runs), runs)
+    tables = register_fates.read_register_tables(spark, archive.runs)
     kernel: Counter[tuple[str, str, str]] = Counter()
     for row in cells.collect():  # one for each version of a target
         for name, count in (
@@ -162,7 +165,7 @@ def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counte
             ("unexpected", row.unexpected),
         ):
             kernel[row.scenario, row.fault_phase, name] += count
-    grouped = write_fates.fates(tables).groupBy("scenario", "fault_phase", "fate").count()
+    grouped = register_fates.fates(tables).groupBy("scenario", "fault_phase", "fate").count()
     told = {(row.scenario, row.fault_phase, row.fate): row["count"] for row in grouped.collect()}
     others = ("survived", "refused", "open")
     assert +kernel == {key: count for key, count in told.items() if key[2] not in others}

@@ -10,10 +10,10 @@ from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.registers.survival import Fate
-from spark_reports import availability, write_fates
+from spark_reports import availability
 from spark_reports.ingest import Tables, read_tables
 from spark_reports.sealed_archive import examine
-from tests.spark_reports import reference
+from tests.spark_reports import reference, register_fates
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import Shape, seal_run
 
@@ -48,10 +48,17 @@ def tables(spark: "SparkSession", directories: list[Path]) -> Tables:
     return read_tables(spark, archive.runs)
 
 
-def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: list[Run]) -> None:
+@pytest.fixture(scope="module")
+def registers(spark: "SparkSession", directories: list[Path]) -> register_fates.RegisterTables:
+    return register_fates.read_register_tables(spark, examine(directories).runs)
+
+
+def test_every_written_value_has_the_fate_that_loops_find(
+    registers: register_fates.RegisterTables, runs: list[Run]
+) -> None:
     found = {
         (row.run_id, row.key, row.value): (row.fault_phase, row.fate)
-        for row in write_fates.fates(tables).collect()
+        for row in register_fates.fates(registers).collect()
     }
     expected = {
         (run.info.run_id, *value): told
@@ -64,17 +71,21 @@ def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: 
     assert told == set(Fate) - {Fate.OVERWRITTEN, Fate.GONE}
 
 
-def test_voters_are_those_of_the_evidence(tables: Tables, runs: list[Run]) -> None:
+def test_voters_are_those_of_the_evidence(
+    registers: register_fates.RegisterTables, runs: list[Run]
+) -> None:
     found = {
-        row.run_id: sorted(voter.node for voter in row.voters) for row in tables.runs.collect()
+        row.run_id: sorted(voter.node for voter in row.voters) for row in registers.runs.collect()
     }
     assert found == {run.info.run_id: sorted(reference.voters_of(run)) for run in runs}
     planned = {run.info.run_id: list(planned_voters(run.info)) for run in runs}
     assert sum(found[run] != planned[run] for run in found) >= 3
 
 
-def test_the_planted_loss_is_the_only_one_of_the_model(tables: Tables) -> None:
-    classified = write_fates.fates(tables).where("run_id IN ('whole', 'lossy')")
+def test_the_planted_loss_is_the_only_one_of_the_model(
+    registers: register_fates.RegisterTables,
+) -> None:
+    classified = register_fates.fates(registers).where("run_id IN ('whole', 'lossy')")
     rows = classified.where("fate IN ('lost', 'unexpected')").collect()
     assert [(row.run_id, row.fate) for row in rows] == [("lossy", "lost")]
 
@@ -130,9 +141,11 @@ def test_latency_sketches_keep_counts_exactly_and_ranks_within_two_percent(
             assert low - 0.02 <= share <= high + 0.02
 
 
-def test_no_stage_multiplies_rows_without_a_key(tables: Tables) -> None:
+def test_no_stage_multiplies_rows_without_a_key(
+    tables: Tables, registers: register_fates.RegisterTables
+) -> None:
     stages = (
-        write_fates.fates(tables),
+        register_fates.fates(registers),
         availability.unavailability(tables),
         availability.elections(tables),
         availability.latency_sketches(tables),

@@ -121,53 +121,53 @@ class EffectPerformer:
             Stop: stop,
         }
 
-    def on_disk(self, deed: Action) -> None:
+    def on_disk(self, action: Action) -> None:
         """The disk was waited for."""
-        match deed:
+        match action:
             case FlushLog():
                 self._around.between()
-                self._feed(LogFlushed(deed.log, self._logs[deed.log].flush()))
+                self._feed(LogFlushed(action.log, self._logs[action.log].flush()))
             case TruncateLog():
-                if deed.log == METADATA_LOG:
-                    self._around.post.before_truncation(deed.end)
-                self._logs[deed.log].truncate(deed.end)
+                if action.log == METADATA_LOG:
+                    self._around.post.before_truncation(action.end)
+                self._logs[action.log].truncate(action.end)
             case PersistElectionState():
-                self._elections.save(deed.state)
+                self._elections.save(action.state)
             case ReplaceLog():
                 self._around.post.before_replacement()
-                perform(deed, self._logs[deed.log])
+                perform(action, self._logs[action.log])
             case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
-                perform(deed, self._logs[deed.log])
+                perform(action, self._logs[action.log])
             case OnReplicas():
-                self._logs.change(deed)
+                self._logs.change(action)
             case _:
-                raise AssertionError(f"{deed} takes no time")
+                raise AssertionError(f"{action} takes no time")
 
     # --- at once ---
 
-    def _trace(self, deed: Trace) -> None:
-        self._traces.add(deed, self._around.clock.true())
+    def _trace(self, action: Trace) -> None:
+        self._traces.add(action, self._around.clock.true())
 
-    def _send_response(self, deed: SendResponse) -> None:
-        self._connections.send_frame(deed.connection, deed.frame)
+    def _send_response(self, action: SendResponse) -> None:
+        self._connections.send_frame(action.connection, action.frame)
 
-    def _send_pieces(self, deed: SendPieces) -> None:
-        self._connections.send_pieces(deed.connection, deed.pieces)
+    def _send_pieces(self, action: SendPieces) -> None:
+        self._connections.send_pieces(action.connection, action.pieces)
 
-    def _send_to_peer(self, deed: SendToPeer) -> None:
-        self._peers.send(deed.channel, deed.endpoint, deed.frame)
+    def _send_to_peer(self, action: SendToPeer) -> None:
+        self._peers.send(action.channel, action.endpoint, action.frame)
 
-    def _append(self, deed: AppendBatches) -> None:
-        self._logs[deed.log].append(deed.data)
+    def _append(self, action: AppendBatches) -> None:
+        self._logs[action.log].append(action.data)
 
-    def _send_nothing(self, deed: NoResponse) -> None:
-        self._connections.go_on(deed.connection)
+    def _send_nothing(self, action: NoResponse) -> None:
+        self._connections.go_on(action.connection)
 
-    def _close(self, deed: CloseConnection) -> None:
-        self._connections.close(deed.connection)
+    def _close(self, action: CloseConnection) -> None:
+        self._connections.close(action.connection)
 
-    def _disconnect(self, deed: DisconnectPeer) -> None:
-        self._peers.disconnect(deed.channel)
+    def _disconnect(self, action: DisconnectPeer) -> None:
+        self._peers.disconnect(action.channel)
 
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
@@ -212,7 +212,7 @@ class SimProcess:
             Notices(self._tell, around.clock.mono_ns),
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
-        self._deeds = EffectPerformer(
+        self._performer = EffectPerformer(
             elections=found.elections,
             logs=self._logs,
             traces=traces,
@@ -340,25 +340,25 @@ class SimProcess:
                 return
 
     def _take(self, turn: Turn) -> Iterator[int]:
-        at_once, between = self._deeds.at_once, self._around.between
-        for deed in chain.from_iterable(turn):
-            do = at_once.get(type(deed))
+        at_once, between = self._performer.at_once, self._around.between
+        for action in chain.from_iterable(turn):
+            do = at_once.get(type(action))
             if do is not None:
                 between()
-                do(deed)
-            elif deed is _STEPPED:
+                do(action)
+            elif action is _STEPPED:
                 self._going.is_looked_at = True
                 self._around.post.after_step(self._watched.outputs)
                 self._going.is_looked_at = False
-            elif deed is _TRACES_LEAVE:
+            elif action is _TRACES_LEAVE:
                 self._traces.flush()
-            elif deed is _LISTEN:
+            elif action is _LISTEN:
                 self._look()
             else:
                 between()
-                if not self._begin_late(deed):
+                if not self._begin_late(action):
                     yield self._around.drive.sync_ns()
-                    self._deeds.on_disk(deed)
+                    self._performer.on_disk(action)
             if self.exit_code is not None:
                 return
 
@@ -374,13 +374,13 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _begin_late(self, deed: Action) -> bool:
+    def _begin_late(self, action: Action) -> bool:
         """Begin a flush during which the process goes on, if it is to be one."""
-        if not isinstance(deed, FlushLog):
+        if not isinstance(action, FlushLog):
             return False
         late = self._around.drive.late_flush()
         if late is not None:
-            self._flush_late(deed.log, late)
+            self._flush_late(action.log, late)
         return late is not None
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:

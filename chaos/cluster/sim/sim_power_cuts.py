@@ -28,8 +28,10 @@ _MOST_EFFECTS = 40  # of a few requests under a light load
 _WITHIN_S = 0.1
 
 
-async def strike(victims: Sequence[Machine], rng: random.Random, deed: Callable[[], None]) -> None:
-    """Do `deed` once, at a drawn point of what the victims do; done when this returns."""
+async def strike(
+    victims: Sequence[Machine], rng: random.Random, action: Callable[[], None]
+) -> None:
+    """Do `action` once, at a drawn point of what the victims do; done when this returns."""
     left = rng.randrange(_MOST_EFFECTS)
     done = asyncio.get_running_loop().create_future()
 
@@ -38,7 +40,7 @@ async def strike(victims: Sequence[Machine], rng: random.Random, deed: Callable[
             for victim in victims:
                 victim.between = None
             done.set_result(None)
-            deed()
+            action()
 
     def between_of(victim: Machine) -> Between:
         def between() -> None:

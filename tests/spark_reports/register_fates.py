@@ -1,10 +1,10 @@
 """Every written value of every run, classified in SQL in one pass (after Jepsen's set-full).
 
-The second opinion on `fate_counts` of registers, by the rule of the check `durability`: a write is
-*there* if a majority of the voters' disks has its record at one offset, and *possible* as long as
-the disks that were not read whole could complete a majority. Voters are those of the run's newest
-set, each a node with its disk: only the check knows sets that change during the run, and the
-contents of snapshots before a log's start.
+The second opinion on `spark_reports.fate_counts` of registers, by the rule of the check
+`durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
+and *possible* as long as the disks that were not read whole could complete a majority. Voters are
+those of the run's newest set, each a node with its disk: only the check knows sets that change
+during the run, and the contents of snapshots before a log's start.
 
 A voter with a lost disk counts with the contents of that disk. What is there, but on no remaining
 disk, is *gone*; unless each remaining voter had to have it (*needed*).
@@ -16,20 +16,85 @@ disk, is *gone*; unless each remaining voter had to have it (*needed*).
     fail   there -> unexpected                                     else refused
 """
 
-from pyspark.sql import Column, DataFrame
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import VOTER_RECORDS, ReplicaKey, planned_voters
+from checkers.history.store import read_run
 from checkers.history.tables import NO_DIRECTORY
 from checkers.registers.survival import Fate
-from spark_reports.ingest import Tables
+from spark_reports.ingest import read_table
 from spark_reports.phases import with_phase
+from spark_reports.sealed_archive import SealedRun
+
+_SCHEMAS = {
+    "ops": "op_id long, f string, key string, value long, outcome string, t0 long, t1 long, "
+    "complete_index long",
+    "faults": "t_start long, t_healed long",
+    "node_events": "event string, hwm long",
+    "log_batches": "node short, base_offset long",
+    "log_records": "node short, offset long, epoch int, type string, resource_type short, "
+    "resource string, value string",
+    "disks": "node short, directory string, problem string",
+    "lost_batches": "node short, directory string, base_offset long",
+    "lost_records": "node short, directory string, offset long, epoch int, type string, "
+    "resource_type short, resource string, value string",
+    "lost_disks": "node short, directory string, problem string",
+}
+_RUNS = (
+    "run_id string, scenario string, traced boolean, "
+    "voters array<struct<node: int, directory: string>>, each_needed_ns long"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterTables:
+    """The tables of many runs, each row with its `run_id`; `runs` has one row a run.
+
+    `runs.traced`: every node writes traces; `voters`: those at the end. If a majority of the
+    voters' disks is lost, `each_needed_ns` is the time since when each remaining voter had to have
+    acknowledged records (`checkers.evidence.voters_left`).
+    """
+
+    runs: DataFrame
+    ops: DataFrame
+    faults: DataFrame
+    node_events: DataFrame
+    log_batches: DataFrame
+    log_records: DataFrame
+    disks: DataFrame
+    lost_batches: DataFrame
+    lost_records: DataFrame
+    lost_disks: DataFrame
+
+
+def read_register_tables(session: SparkSession, runs: Sequence[SealedRun]) -> RegisterTables:
+    tables = {name: read_table(session, name, columns, runs) for name, columns in _SCHEMAS.items()}
+    rows = [_row(run) for run in runs]
+    return RegisterTables(runs=F.broadcast(session.createDataFrame(rows, _RUNS)), **tables)
+
+
+def _row(run: SealedRun) -> tuple[object, ...]:
+    evidence = Evidence(read_run(run.directory))
+    head = run.info.run_id, run.scenario, Kind.TRACES in run.info.gives
+    if set(VOTER_RECORDS).isdisjoint(evidence.tables["log_records"]["type"].to_pylist()):
+        return *head, [ReplicaKey(node) for node in planned_voters(run.info)], None
+    lost = evidence.lost_majority
+    needed_ns = None if lost is None else lost.each_needed_ns
+    return *head, sorted(evidence.voters.newest.keys), needed_ns
+
 
 _VALUE = ["run_id", "key", "value"]
 _DISK = ["run_id", "node", "lost"]
 _CLIENT_METRICS = 16  # the resource type of registers
 
 
-def fates(tables: Tables) -> DataFrame:
+def fates(tables: RegisterTables) -> DataFrame:
     """One row a written value: run_id, scenario, key, value, outcome, fault_phase, t0, fate."""
     known = (
         attempted(tables.ops, tables.faults)
@@ -55,7 +120,7 @@ def attempted(ops: DataFrame, faults: DataFrame) -> DataFrame:
     )
 
 
-def disks(tables: Tables) -> DataFrame:
+def disks(tables: RegisterTables) -> DataFrame:
     """One row a disk: run_id, node, lost, directory, `whole` (read from offset 0 on) and `votes`.
     Lost disks only if they were read whole, and are known by their directories.
     """
@@ -76,7 +141,7 @@ def disks(tables: Tables) -> DataFrame:
     )
 
 
-def copies(tables: Tables) -> DataFrame:
+def copies(tables: RegisterTables) -> DataFrame:
     """One row for each stored value: `copies`, the most voters that have it at one offset and
     epoch; of these those with a remaining disk (`kept`), and those that were read whole (`held`).
 
@@ -109,7 +174,7 @@ def copies(tables: Tables) -> DataFrame:
     )
 
 
-def quorums(tables: Tables) -> DataFrame:
+def quorums(tables: RegisterTables) -> DataFrame:
     """One row a run: its voters (`of`), the number of their disks that were read whole (`complete`)
     and that are `left`, and up to which event each of these must have what was acknowledged
     (`needed`)."""
@@ -136,7 +201,7 @@ def _of_disks(current: DataFrame, lost: DataFrame, *columns: str) -> DataFrame:
     )
 
 
-def _registers(tables: Tables) -> DataFrame:
+def _registers(tables: RegisterTables) -> DataFrame:
     """One row for each value of a register on a disk."""
     columns = ("type", "resource_type", "resource", "value", "offset", "epoch")
     stored = _of_disks(tables.log_records, tables.lost_records, *columns)
