@@ -169,10 +169,6 @@ def _in_force(log: KnownBatch, epoch: Epoch) -> Iterator[KnownBatch]:
         naming = None if naming.epoch < epoch or before is None else before.naming
 
 
-def _changed_nodes(keys: Iterable[ReplicaKey]) -> str:
-    return ", ".join(f"n{key.id} ({key.directory})" for key in sorted(keys))
-
-
 # Judged for each control batch of a leader: it may name voters.
 _CHANGED = (
     "V2-one-change-uncommitted",
