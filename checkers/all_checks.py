@@ -52,6 +52,7 @@ _MODULES = (
     "partitions.leaders",
     "partitions.described_partitions",
     "partitions.eligible",
+    "partitions.recovered",
     "partitions.leaderless",
     "partitions.acknowledged_topics",
     "partitions.as_asked_for",

@@ -19,6 +19,7 @@ from node.broker.replica_logs import ReplicaLogs
 from node.config import BrokerRole, NodeConfig
 from node.controller.controller import Controller
 from node.controller.registration import REGISTRY_CHANNEL
+from node.controller.unclean_recovery import is_of_recovery
 from node.controller_node import ControllerRole
 from node.core import Core, Life, ProcessRole
 from node.ids import ChannelId, ConnectionId, Endpoint, LogId, Now, Offset
@@ -147,7 +148,8 @@ class CombinedRole:
         self.broker.on_flushed(log)
 
     def _that_uses(self, channel: ChannelId) -> ProcessRole:
-        return self._controlling if channel == REGISTRY_CHANNEL else self.broker
+        is_of_controller = channel == REGISTRY_CHANNEL or is_of_recovery(channel)
+        return self._controlling if is_of_controller else self.broker
 
     # --- reported state ---
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from enum import StrEnum
 
 from node.ids import NO_NODE, Endpoint, NodeId
 from node.lazy_dataclass import dataclass
@@ -33,6 +34,15 @@ class SnapshotSettings:
     fetch_max_bytes: int = 1024 * 1024  # controller.quorum.fetch.snapshot.max.bytes
 
 
+class RecoveryStrategy(StrEnum):
+    """What is done about a partition that no replica may lead without a loss (KIP-966, "Unclean
+    recovery")."""
+
+    AGGRESSIVE = "Aggressive"  # the best of the replicas that are there, at once
+    BALANCED = "Balanced"  # the best, once all are back that may have everything
+    NONE = "None"  # nothing: an operator decides
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
     """What a controller needs to know of brokers, and defaults of topics."""
@@ -44,6 +54,10 @@ class BrokerSettings:
     unclean: bool = False  # unclean.leader.election.enable
     unclean_retry_ms: int = 300_000  # unclean.leader.election.interval.ms
     preferred_check_s: int = 300  # leader.imbalance.check.interval.seconds
+    recovery_manager: bool = False  # unclean.recovery.manager.enabled
+    # unclean.recovery.strategy; None: as unclean.leader.election.enable says (KIP-966)
+    recovery_strategy: RecoveryStrategy | None = None
+    recovery_ms: int = 300_000  # unclean.recovery.timeout.ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ from node.config import NodeConfig
 from node.controller.controller import Controller
 from node.controller.image import Image, endpoints_of
 from node.controller.registration import (
-    REGISTRY_CHANNEL,
     Active,
     Registrar,
     active_controller,
     own_registration,
 )
+from node.controller.unclean_recovery import is_of_recovery
 from node.core import Core, Life
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, LogId, NodeId, Now, Offset
@@ -49,6 +49,7 @@ from node.wire.registration import (
     ControllerRegistrationResponse,
     UnregisterBrokerRequest,
 )
+from node.wire.replica_log_info import ReplicaLogsResponse
 from node.wire.topic_changes import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
@@ -145,13 +146,16 @@ class ControllerRole:
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
-        assert channel == REGISTRY_CHANNEL, f"{channel} is no channel of this node"
-        if isinstance(response, ControllerRegistrationResponse):
+        if isinstance(response, ReplicaLogsResponse):
+            self.controller.on_log_infos(channel, correlation_id, response, mono_ns)
+        elif isinstance(response, ControllerRegistrationResponse):
             self._registrar.on_response(correlation_id, response, mono_ns)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
-        assert channel == REGISTRY_CHANNEL, f"{channel} is no channel of this node"
-        self._registrar.on_lost(mono_ns)
+        if is_of_recovery(channel):
+            self.controller.on_broker_lost(channel, mono_ns)
+        else:
+            self._registrar.on_lost(mono_ns)
 
     def on_flushed(self, log: LogId) -> None:
         raise AssertionError(f"{log} was flushed, and is no log of this node")

@@ -78,3 +78,4 @@ class ErrorCode(IntEnum):
     INVALID_VOTER_KEY = 125
     DUPLICATE_VOTER = 126
     VOTER_NOT_FOUND = 127
+    REQUEST_LIMIT_REACHED = 966  # of KIP-966; no released Kafka has given it a number

@@ -371,6 +371,15 @@ IN_BROKERS = (
     replace(_of_controller("P-FENCED-ISR", "heartbeat-cut"), duration_s=40.0),
     _of_controller("E-FENCED-LKL", "fenced-last-leader"),
     _of_controller("E-EAGER", "isr-shrink-storm", settings={"min_isr": "3"}, tries=4),
+    Mutation(
+        id="E-BETTER-COMES",
+        wrong="a Balanced recovery elects while a better replica is on its way",
+        real="the rule of KIP-966, left out",
+        checks=("E8-nobody-else-is-elected", "E10-best-replica-is-elected"),
+        scenario="unclean-recovery",
+        duration_s=30.0,
+        settings={"elr": "on", "recovery": "balanced"},
+    ),
     _of_last_replica(
         "P-LAST-REPLICA",
         wrong="the last member of the ISR leads again, whatever it has lost",

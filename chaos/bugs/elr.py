@@ -9,6 +9,7 @@ from node.controller import (
     directory_assignments,
     elections,
     partition_changes,
+    recovery_rules,
     registration,
     resource_configs,
 )
@@ -69,6 +70,17 @@ def taken_for_done(self: PartitionLog) -> Offset:
 
 
 E_CLEAN_UNSYNCED = Planted(owner=PartitionLog, decision="flush", wrong=taken_for_done)
+
+
+# E-BETTER-COMES: a Balanced recovery does not wait for the last known ELR, and elects while a
+# better replica is on its way (KIP-966, "Unclean recovery").
+
+
+def none_is_needed(_: Partition) -> tuple[int, ...]:
+    return ()
+
+
+E_BETTER_COMES = Planted(owner=recovery_rules, decision="needed_replicas", wrong=none_is_needed)
 
 
 # E-EAGER: a member of the ELR is elected although a replica in the ISR may lead, and is then alone

@@ -53,6 +53,7 @@ from chaos.scenarios.elr import (
     LAST_REPLICA_STANDING,
     UNCLEAN_LEADER,
     UNCLEAN_LEADER_REGISTERED,
+    UNCLEAN_RECOVERY,
 )
 from chaos.scenarios.fencing import (
     FENCED_REJOIN,
@@ -154,6 +155,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNCLEAN_LEADER_REGISTERED,
         ELR_DOWNGRADE,
         ALL_UNCLEAN,
+        UNCLEAN_RECOVERY,
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
         OBSERVER_POWER_OFF,

@@ -30,6 +30,8 @@ from checkers.history.asked import (
 from checkers.history.sealed_run import RunInfo
 
 UNCLEAN = "unclean.leader.election.enable"
+# What may be asked of an unclean recovery manager (KIP-966, part two).
+OFF, BALANCED, AGGRESSIVE = "off", "balanced", "aggressive"
 CREATE, DELETE = "create-topic", "delete-topic"
 INTERNAL = "__"  # the prefix of the names of internal topics
 # The parameter of an operator's change of the level of eligible.leader.replicas.version.
@@ -97,6 +99,15 @@ def topic_of(key: str) -> str:
 def always(value: int) -> InForce:
     """One value, from the beginning to the end."""
     return InForce(since_ns=np.array([_NEVER_NS], np.int64), values=(frozenset({value}),))
+
+
+def strategy_of(info: RunInfo) -> str:
+    """That of the unclean recovery manager of a run's brokers; OFF if it has none."""
+    return info.settings.get("recovery", OFF)
+
+
+def recovers(info: RunInfo) -> bool:
+    return strategy_of(info) != OFF
 
 
 class AskedFor:
@@ -168,8 +179,16 @@ class AskedFor:
     def unclean(self, topic: str) -> bool:
         """Whether any replica may be elected if no eligible one is left."""
         settings = self._info.settings
+        if strategy_of(self._info) != OFF:
+            return strategy_of(self._info) == AGGRESSIVE
         usual = settings.get("unclean", settings.get(UNCLEAN, "off"))
         return (self._own(topic, UNCLEAN) or usual) in ("on", "true")
+
+    @property
+    def recovery(self) -> str:
+        """The strategy by which a partition that has lost all eligible leaders is recovered; "off"
+        where no recovery manager was asked for."""
+        return strategy_of(self._info)
 
     def told(self, topic: str) -> Mapping[str, str]:
         """The brokers' setting, and the topic's own values that were asked for."""

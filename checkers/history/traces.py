@@ -110,6 +110,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.active": ("epoch", "offset"),
     "c.unregistered": ("error",),
     "c.resign": ("epoch",),
+    "c.recovered": ("topic", "index", "epoch", "leader", "needed", "answers"),
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     "b.life": ("state", "epoch", "previous", "fenced"),
     "b.following": ("leader", "partitions", "trouble"),
@@ -127,6 +128,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
         "end",
         "ends",
     ),
+    "p.asked": ("topic", "index", "epoch", "last_written", "end", "broker_epoch"),
     "p.join": (
         "topic",
         "index",

@@ -10,9 +10,11 @@ from functools import partial
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence import promised as promise
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change, MetadataBatch, Timeline
 from checkers.evidence.planned import Kind
+from checkers.evidence.promised import AskedFor
 from checkers.evidence.restarts import clean_registrations
 from checkers.partitions.leaders import NEED, both, names, state
 from checkers.verdict import CheckResult, EventValue
@@ -134,14 +136,17 @@ def no_other_is_elected(evidence: Evidence) -> CheckResult:
 
     With one exception: with ELR, and both empty, the sole last known leader (part one of KIP-966).
     That is allowed and counted, as is any election where unclean ones are on: others may have held
-    more.
+    more. With a recovery manager (part two) no last leader is elected for having led. Under
+    Balanced a replica may be, once ISR and ELR are empty, and all that are last known to be
+    eligible are active; under Aggressive any may be, and under None none.
     """
     found = evidence.timeline
     if found is None:
         return unread("elections of partition leaders", NEED)
     elections = [(batch, change) for batch, change in found.changes() if change.elected is not None]
     outside = [(batch, change) for batch, change in elections if change.elected_outside]
-    violations = [_violation(c) for b, c in outside if not (c.unclean or _last_known(b, c))]
+    is_allowed = partial(_may_elect, evidence.promised)
+    violations = [_violation(c) for b, c in outside if not is_allowed(b, c)]
     return conclude(
         looked_at=len(elections),
         unit="elections of partition leaders",
@@ -149,7 +154,7 @@ def no_other_is_elected(evidence: Evidence) -> CheckResult:
         needs=NEED,
         holds="all from ISR or ELR, or allowed",
         algorithm=_ALGORITHM,
-        allowed=[_violation(c) for b, c in outside if c.unclean or _last_known(b, c)],
+        allowed=[_violation(c) for b, c in outside if is_allowed(b, c)],
         nothing="no new leader of a partition was ever elected",
     )
 
@@ -324,6 +329,20 @@ def _isr_not_empty(batch: MetadataBatch, change: Change) -> str:
         text = f"{after.key}: node {after.leader} was elected from the ELR, but the ISR became "
         return f"{text}[{names(after.isr)}]"
     return ""
+
+
+def _may_elect(promised: AskedFor, batch: MetadataBatch, change: Change) -> bool:
+    before = change.before
+    assert before is not None
+    match promised.recovery:
+        case promise.OFF:
+            return change.unclean or _last_known(batch, change)
+        case promise.BALANCED:
+            needed = before.last_known_elr or before.replicas
+            is_lost = batch.elr_on and not (before.isr or before.elr)
+            return is_lost and all(batch.active(change, node, ever=True) for node in needed)
+        case strategy:
+            return strategy == promise.AGGRESSIVE
 
 
 def _last_known(batch: MetadataBatch, change: Change) -> bool:

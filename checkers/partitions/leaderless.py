@@ -15,6 +15,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Broker, Change, MetadataBatch, Partition, Timeline
 from checkers.evidence.lives import Process
 from checkers.evidence.planned import Kind
+from checkers.evidence.promised import recovers
 from checkers.evidence.restarts import restarts
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import NEED, both, names, state
@@ -36,12 +37,14 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
     """A partition has no leader only while no broker that may lead it is active.
 
     Members of the ISR may lead; if it is empty, members of the ELR; if both are empty, the last
-    known leader. It is elected by the batch that makes it active, or one of the next three about
-    brokers and partitions, and at the log's end at the latest. (KIP-966)
+    known leader, without a recovery manager. It is elected by the batch that makes it active, or
+    one of the next three about brokers and partitions, and at the log's end at the latest.
+    (KIP-966)
     """
     found = evidence.timeline
     if found is None:
         return unread("partitions without a leader", NEED)
+    has_manager = recovers(evidence.info)
     looked_at, violations = 0, list[Violation]()
     # Partitions without a leader, and for how many batches one could have been elected.
     waiting: dict[str, int] = {}
@@ -55,7 +58,8 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
                 waiting.setdefault(key, 0)
         for key in sorted(waiting):
             one = partitions[key]
-            able = _able(one, batch.brokers, elr_on=batch.elr_on)
+            is_known = batch.elr_on and not has_manager
+            able = _able(one, batch.brokers, by_last_leader=is_known)
             waiting[key] = waiting[key] + 1 if able else 0
             if waiting[key] == _BATCHES + 1 or (able and batch is last):
                 violations.append(_left(one, able, batch))
@@ -70,10 +74,10 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
     )
 
 
-def _able(one: Partition, brokers: Mapping[int, Broker], *, elr_on: bool) -> list[int]:
+def _able(one: Partition, brokers: Mapping[int, Broker], *, by_last_leader: bool) -> list[int]:
     """Brokers that may be elected: active, eligible, and with the replica's directory."""
     eligible = one.isr or one.elr
-    if elr_on and not eligible and len(one.last_known_elr) == 1:
+    if by_last_leader and not eligible and len(one.last_known_elr) == 1:
         eligible = one.last_known_elr
     known = [brokers[node] for node in eligible if node in brokers]
     return [broker.node for broker in known if broker.active and one.is_online(broker)]
@@ -86,18 +90,22 @@ def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:
     return Violation(text, [at | state(one)])
 
 
+def _without_manager(info: RunInfo) -> bool:
+    """Applies where there are brokers, and no unclean recovery manager was asked for."""
+    return of_brokers(info) and not recovers(info)
+
+
 @check(
     "last-known-leader-led",
-    applies=of_brokers,
+    applies=_without_manager,
     source="KIP-966, part one: useLastKnownLeaderInBalancedRecovery",
     rests_on=(Kind.METADATA_LOGS,),
 )
 def last_known_leader_led(evidence: Evidence) -> CheckResult:
     """The last known leader that is recorded for a partition is the broker that led it last.
 
-    It may be none if the partition already had no leader when its ISR emptied. No program judged
-    here has the recovery manager of KIP-966's part two, by which the last known ELR would be a set.
-    (KIP-966)
+    It may be none if the partition already had no leader when its ISR emptied. With the recovery
+    manager of KIP-966's part two the last known ELR is a set, which E10 looks at. (KIP-966)
     """
     found = evidence.timeline
     if found is None:

@@ -22,7 +22,7 @@ from node.broker.forwarding import Forwarding, TopicAutocreation
 from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.lifecycle import DirectoryReports, Lifecycle, LifeTraces, Shutdown
-from node.broker.offset_requests import ends_of_epochs, list_offsets
+from node.broker.offset_requests import ends_of_epochs, list_offsets, replica_logs
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
 from node.broker.producers import ProducerExpiry
@@ -48,6 +48,7 @@ from node.wire.describe_log_dirs import DescribeLogDirsRequest
 from node.wire.offsets import DeleteRecordsRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.produce import InitProducerIdRequest, ProduceRequest
+from node.wire.replica_log_info import ReplicaLogsRequest
 from node.wire.topic_metadata import (
     DescribeClusterRequest,
     DescribeTopicPartitionsRequest,
@@ -187,6 +188,8 @@ class Broker:
                 return list_offsets(self.replicas, request)
             case OffsetForLeaderEpochRequest():
                 return ends_of_epochs(self.replicas, request)
+            case ReplicaLogsRequest():
+                return replica_logs(self.replicas, self.lifecycle.epoch, request, self._outbox)
             case MetadataRequest():
                 image = self.follower.image
                 told = describe(image, request, self._cluster_id, self._me, listener)

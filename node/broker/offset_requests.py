@@ -1,4 +1,5 @@
-"""ListOffsets and OffsetForLeaderEpoch: what a leader knows of its log's offsets."""
+"""ListOffsets and OffsetForLeaderEpoch: what a leader knows of its log's offsets; and
+GetReplicaLogInfo: where the log of any replica ends."""
 
 from collections import Counter
 from dataclasses import field
@@ -7,8 +8,9 @@ from node import limits
 from node.broker.replica_logs import ReplicaLog
 from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.errors import ErrorCode
-from node.ids import NO_EPOCH, Epoch
+from node.ids import NO_EPOCH, Epoch, uuid_text
 from node.lazy_dataclass import dataclass
+from node.outbox import Outbox
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
 from node.storage.disk import CorruptLog
 from node.wire.entities import TopicPartition
@@ -27,6 +29,12 @@ from node.wire.offsets import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     SoughtOffset,
+)
+from node.wire.replica_log_info import (
+    MOST_ASKED,
+    ReplicaLogInfo,
+    ReplicaLogsRequest,
+    ReplicaLogsResponse,
 )
 
 _OPENED_BYTES = 1024 * 1024  # of compressed records: about 0.1 s, of snappy and lz4
@@ -67,6 +75,47 @@ def ends_of_epochs(
         end = held.replica.end_of_epoch(Epoch(each.sought))
         found.append(EpochEnd(partition=each.partition, epoch=end.epoch, end=end.offset))
     return OffsetForLeaderEpochResponse(partitions=tuple(found))
+
+
+def replica_logs(
+    replicas: ReplicaManager, broker_epoch: int, request: ReplicaLogsRequest, outbox: Outbox
+) -> ReplicaLogsResponse:
+    """How much the replicas hold, for a controller that looks for the best of them (KIP-966)."""
+    served = [_log_info(replicas, each) for each in request.partitions[:MOST_ASKED]]
+    for each in served:
+        if each.error is ErrorCode.NONE:
+            outbox.trace(
+                "p.asked",
+                topic=uuid_text(each.partition.id),
+                index=each.partition.index,
+                epoch=each.leader_epoch,
+                last_written=each.last_epoch,
+                end=each.end,
+                broker_epoch=broker_epoch,
+            )
+    return ReplicaLogsResponse(
+        broker_epoch=broker_epoch,
+        is_truncated=len(request.partitions) > MOST_ASKED,
+        logs=(
+            *served,
+            *(
+                ReplicaLogInfo(partition=each, error=ErrorCode.REQUEST_LIMIT_REACHED)
+                for each in request.partitions[MOST_ASKED:]
+            ),
+        ),
+    )
+
+
+def _log_info(replicas: ReplicaManager, partition: TopicPartition) -> ReplicaLogInfo:
+    held = replicas.find(partition)
+    if held is None:
+        return ReplicaLogInfo(partition=partition, error=replicas.absent(partition).error)
+    return ReplicaLogInfo(
+        partition=partition,
+        last_epoch=held.replica.last_epoch,
+        leader_epoch=held.replica.leader_epoch,
+        end=held.replica.end,
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping
 
 from node import limits
-from node.config import Own
+from node.config import Own, RecoveryStrategy
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER, broker_key
 from node.controller.image.topics import INTERNAL
@@ -285,14 +285,30 @@ def _plain(value: str, definition: Definition) -> object:
             return value.strip().lower()
 
 
-TOPIC_DEFINITIONS = {
+_STRATEGIES = tuple(RecoveryStrategy)
+
+
+def _strategy_fault(value: str) -> str | None:
+    if value.strip().capitalize() in _STRATEGIES:
+        return None
+    allowed = f"one of {', '.join(_STRATEGIES)}"
+    return f"Invalid value {value} for configuration unclean.recovery.strategy: {allowed}"
+
+
+# Of KIP-966, part two; no released Kafka has it.
+_OURS = {
+    "unclean.recovery.strategy": Definition(
+        default=RecoveryStrategy.BALANCED, type=ConfigType.STRING, fault=_strategy_fault
+    )
+}
+TOPIC_DEFINITIONS = _OURS | {
     name: _only_default(name, each, NOT_IN_FORCE[name]) if name in NOT_IN_FORCE else each
     for name, each in _KAFKAS.items()
 }
 
 
 def definitions_of(topic: str) -> Mapping[str, Definition]:
-    return _KAFKAS if topic in INTERNAL else TOPIC_DEFINITIONS
+    return _OURS | _KAFKAS if topic in INTERNAL else TOPIC_DEFINITIONS
 
 
 # Effective values for a topic or a node, and their sources (KIP-226, KIP-525; `KafkaConfigSchema`).

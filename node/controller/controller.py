@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from node import limits
-from node.config import BrokerSettings, NodeConfig
+from node.config import BrokerSettings, NodeConfig, RecoveryStrategy
 from node.controller import heartbeats
-from node.controller.decision import DecisionContext, min_isr
+from node.controller.decision import DecisionContext, min_isr, recovers, recovery_strategy
 from node.controller.elections import PeriodicElections
 from node.controller.feature_updates import one_min_isr
 from node.controller.heartbeats import BrokerSessions
@@ -19,10 +19,12 @@ from node.controller.image import Image
 from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
 from node.controller.reads import ConfirmedReads
 from node.controller.registration import Registrar
+from node.controller.requested_recoveries import asks_for_recovery
 from node.controller.resource_configs import drop_elr
+from node.controller.unclean_recovery import UncleanRecovery
 from node.controller.writes import decide
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Epoch, Now, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, Parking, Waiting
 from node.raft.client import RaftClient, SnapshotPart
@@ -36,23 +38,33 @@ from node.records.metadata import (
     encode_metadata,
 )
 from node.wire.apis import ReadRequest, Response, WriteRequest
+from node.wire.reassignments import ElectLeadersRequest
 from node.wire.refusals import refused
 from node.wire.registration import BrokerHeartbeatRequest, ControllerRegistrationRequest
+from node.wire.replica_log_info import ReplicaLogsResponse
 
 # Gauges of partitions (KIP-966, "Metrics"), from the committed image.
 
 
 def partition_gauges(image: Image, settings: BrokerSettings) -> dict[str, int]:
-    electable = under_min_isr = 0
+    electable = under_min_isr = recovering = manual = 0
+    has_recovery = recovers(image, settings)
     for (topic_id, _), found in image.topics.partitions():
         topic = image.topics.find(topic_id)
         assert topic is not None, f"{topic_id} is no topic"
         least = min_isr(image, topic, len(found.replicas), settings.min_isr)
         electable += len(found.isr) + len(found.elr)
         under_min_isr += len(found.isr) < least
+        if has_recovery and not found.has_leader:
+            strategy = recovery_strategy(image, topic, settings)
+            waits = strategy is not RecoveryStrategy.AGGRESSIVE and (found.isr or found.elr)
+            recovering += strategy is not RecoveryStrategy.NONE and not waits
+            manual += strategy is RecoveryStrategy.NONE and not waits
     return {
         "electable-leaders": electable,
         "global-under-min-isr-partition-count": under_min_isr,
+        "unclean-recovery-partitions-count": recovering,
+        "manual-leader-election-required-partition-count": manual,
     }
 
 
@@ -68,12 +80,21 @@ class ActiveState:
     image: Image
     sessions: BrokerSessions
     elections: PeriodicElections
+    recovery: UncleanRecovery
 
     def deadline_ns(self) -> int:
-        return min(self.sessions.deadline_ns(), self.elections.deadline_ns())
+        return min(
+            self.sessions.deadline_ns(), self.elections.deadline_ns(), self.recovery.deadline_ns()
+        )
 
 
-def claim_of(epoch: Epoch, committed: Image, settings: BrokerSettings, now_ns: int) -> ActiveState:
+def claim_of(
+    epoch: Epoch,
+    committed: Image,
+    settings: BrokerSettings,
+    recovery: UncleanRecovery,
+    now_ns: int,
+) -> ActiveState:
     """A claim that begins."""
     image = committed.copy()
     return ActiveState(
@@ -81,6 +102,7 @@ def claim_of(epoch: Epoch, committed: Image, settings: BrokerSettings, now_ns: i
         image=image,
         sessions=BrokerSessions(image, settings.session_ms, now_ns),
         elections=PeriodicElections(settings, now_ns),
+        recovery=recovery,
     )
 
 
@@ -187,6 +209,7 @@ class Controller:
         self._outbox = outbox
         self._bootstrap = bootstrap
         # 0 switches the no-ops off (MetadataLogConfig).
+        self._request_ms = timeouts.request_ms
         self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self._snapshots = SnapshotGenerator(raft, config.snapshots, outbox)
@@ -195,6 +218,9 @@ class Controller:
         self._claim: ActiveState | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
+        self._elections = Waiting[ElectLeadersRequest](parking)  # by unclean recovery
+        # When elections that were decided have to be committed.
+        self._timed: dict[ConnectionId, int] = {}
         self._own = config.own
         self._reads = ConfirmedReads(raft, self._own, parking, outbox)
         self._idle_deadline_ns = NEVER_NS
@@ -209,7 +235,11 @@ class Controller:
 
     def gauges(self) -> dict[str, int]:
         """Metrics as of this moment."""
-        return partition_gauges(self.image, self._brokers)
+        finished = 0 if self._claim is None else self._claim.recovery.finished
+        return {
+            **partition_gauges(self.image, self._brokers),
+            "unclean-recovery-finished-count": finished,
+        }
 
     # --- requests ---
 
@@ -218,12 +248,19 @@ class Controller:
         claim = self._claim
         if claim is None:
             return refused(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
+        if isinstance(request, ElectLeadersRequest):
+            if asks_for_recovery(request):
+                if self._elections.park(connection, request):
+                    claim.recovery.request(connection, request, self._context(claim, now))
+                return None
+            self._timed[connection] = now.mono_ns + max(0, request.timeout_ms) * MS
         decision = decide(self._context(claim, now), request)
         encoded = self._encode(decision.records, claim)
         if encoded.size > limits.MAX_BATCH_BYTES:
             why = "The records do not fit into one batch."
             return refused(request, ErrorCode.MESSAGE_TOO_LARGE, why)
         if decision.only_validated or not decision.records:
+            self._timed.pop(connection, None)
             self._after(request, claim, now)
             return decision.response
         write = PendingWrite(request=request, response=decision.response)
@@ -265,9 +302,11 @@ class Controller:
             return
         self._fence_silent_broker(self._claim, now)
         self._hold_elections(self._claim, now)
+        self._recover(self._claim, now)
         if now.mono_ns >= self._idle_deadline_ns:
             self._write([NoOpRecord()], self._claim, now)
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
+        self._give_up_late(now)
         if now.mono_ns >= self._accumulator.deadline_ns:
             for taken in self._accumulator.take():
                 self._append(taken, now)
@@ -278,6 +317,7 @@ class Controller:
             self._accumulator.deadline_ns,
             self._idle_deadline_ns,
             self._snapshots.deadline_ns(),
+            min(self._timed.values(), default=NEVER_NS),
             NEVER_NS if self._claim is None else self._claim.deadline_ns(),
         )
 
@@ -291,7 +331,8 @@ class Controller:
             self._activate(epoch, now)
 
     def _activate(self, epoch: Epoch, now: Now) -> None:
-        self._claim = claim_of(epoch, self.image, self._brokers, now.mono_ns)
+        recovery = UncleanRecovery(self._request_ms, self._brokers.recovery_ms, self._outbox)
+        self._claim = claim_of(epoch, self.image, self._brokers, recovery, now.mono_ns)
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.metadata_version == 0:
@@ -303,6 +344,7 @@ class Controller:
         """Nothing uncommitted outlives the claim."""
         assert self._claim is not None, "it was not active"
         self._outbox.trace("c.resign", epoch=self._claim.epoch)
+        self._claim.recovery.hang_up()
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
         self._accumulator.take()
@@ -310,6 +352,9 @@ class Controller:
         for connection, write in self._writes.all():
             lost = refused(write.request, ErrorCode.NOT_CONTROLLER, _LOST)
             self._writes.respond(connection, lost)
+        for connection, asked in self._elections.all():
+            self._elections.respond(connection, refused(asked, ErrorCode.NOT_CONTROLLER, _LOST))
+        self._timed.clear()
         self._reads.refuse_all(_STANDBY)
 
     # --- writes ---
@@ -357,6 +402,44 @@ class Controller:
             if records:
                 self._write(records, claim, now)
 
+    def _recover(self, claim: ActiveState, now: Now) -> None:
+        records = claim.recovery.poll(self._context(claim, now))
+        if records:
+            self._write(records, claim, now)
+        for each in claim.recovery.take_answered(self._context(claim, now)):
+            if self._elections.find(each.connection) is None:
+                continue  # the client hung up meanwhile
+            self._elections.leave(each.connection)
+            write = PendingWrite(request=each.request, response=each.response)
+            if self._writes.park(each.connection, write):
+                # Behind all elections that the response tells of.
+                marker = self._encode([NoOpRecord()], claim)
+                marker.writers.append(each.connection)
+                self._gather(marker, claim, now)
+
+    def _give_up_late(self, now: Now) -> None:
+        """Elections that were not committed in the operator's time."""
+        for connection, due_ns in list(self._timed.items()):
+            write = self._writes.find(connection)
+            if write is None:
+                del self._timed[connection]
+            elif now.mono_ns >= due_ns:
+                del self._timed[connection]
+                late = refused(write.request, ErrorCode.REQUEST_TIMED_OUT, None)
+                self._writes.respond(connection, late)
+
+    def on_log_infos(
+        self, channel: ChannelId, correlation_id: int, response: ReplicaLogsResponse, now_ns: int
+    ) -> None:
+        """A broker says what its replicas hold."""
+        if self._claim is not None:
+            self._claim.recovery.on_response(channel, correlation_id, response, now_ns)
+
+    def on_broker_lost(self, channel: ChannelId, now_ns: int) -> None:
+        """The connection over which a broker was asked failed, or brought garbage."""
+        if self._claim is not None:
+            self._claim.recovery.on_lost(channel, now_ns)
+
     def _register_self(self, claim: ActiveState, now: Now) -> None:
         if self._registrar.is_wanted(claim.image, is_voter=True):
             self._write([self._registrar.record], claim, now)
@@ -378,6 +461,8 @@ class Controller:
     def _gather(self, added: Accumulation, claim: ActiveState, now: Now) -> None:
         for record in added.records:
             claim.image.replay(record)
+        if any(not isinstance(record, NoOpRecord) for record in added.records):
+            claim.recovery.note()
         self._accumulator.add(added, now.mono_ns)
 
     def _append(self, taken: Accumulation, now: Now) -> None:
@@ -404,6 +489,7 @@ class Controller:
         replay(self.image, last, batch.records, self._outbox)
         for connection in batch.writers:
             write = self._writes.find(connection)
+            self._timed.pop(connection, None)
             if write is not None:
                 self._writes.respond(connection, write.response)
 

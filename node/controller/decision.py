@@ -10,8 +10,9 @@ from typing import Protocol
 from uuid import UUID
 
 from node import limits
-from node.config import BrokerSettings, Own
+from node.config import BrokerSettings, Own, RecoveryStrategy
 from node.controller.image import Image, Partition, Topic
+from node.controller.image.configurations import CLUSTER, TOPIC
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, NodeId
 from node.lazy_dataclass import dataclass
@@ -83,6 +84,7 @@ RESERVED = 100  # ids below are reserved
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
+RECOVERY_STRATEGY = "unclean.recovery.strategy"
 
 Acceptable = Callable[[int], bool]
 
@@ -130,3 +132,34 @@ def elects_uncleanly(image: Image, topic: Topic, default: bool) -> bool:
     """`default` is this node's configuration."""
     text = image.topic_config(topic.name, UNCLEAN_ELECTION)
     return default if text is None else text.strip().lower() == "true"
+
+
+# Unclean recovery (KIP-966): whether there is any, and what a topic asks of it.
+
+
+def recovers(image: Image, settings: BrokerSettings) -> bool:
+    """Is the unclean recovery manager in charge of partitions that have lost all eligible leaders?
+    It needs what only the ELR feature records."""
+    return settings.recovery_manager and image.has_elr
+
+
+def recovery_strategy(image: Image, topic: Topic, settings: BrokerSettings) -> RecoveryStrategy:
+    """The topic's, else the cluster's, else this node's. On each level a deprecated
+    unclean.leader.election.enable stands for a strategy where none is set."""
+    for resource in ((TOPIC, topic.name), CLUSTER):
+        entries = image.config(resource)
+        if RECOVERY_STRATEGY in entries:
+            return strategy_named(entries[RECOVERY_STRATEGY])
+        if UNCLEAN_ELECTION in entries:
+            return _mapped(is_unclean=entries[UNCLEAN_ELECTION].strip().lower() == "true")
+    return settings.recovery_strategy or _mapped(is_unclean=settings.unclean)
+
+
+def strategy_named(text: str) -> RecoveryStrategy:
+    """In letters of any case. Raises ValueError."""
+    return RecoveryStrategy(text.strip().capitalize())
+
+
+def _mapped(*, is_unclean: bool) -> RecoveryStrategy:
+    """KIP-966, "Compatibility, Deprecation, and Migration Plan"."""
+    return RecoveryStrategy.AGGRESSIVE if is_unclean else RecoveryStrategy.BALANCED

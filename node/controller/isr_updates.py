@@ -26,14 +26,17 @@ def rules_for(
     active: Callable[[int], bool] | None = None,
     election: Election | None = None,
     unclean: tuple[int, ...] = (),
+    winner: int | None = None,
 ) -> Rules:
-    """`active` replaces the image's active replicas; `election` replaces the topic's rule."""
+    """`active` replaces the image's active replicas; `election` replaces the topic's rule;
+    `winner` is to lead, whatever the rule."""
     image = context.image
     topic = image.topics.find(key[0])
     assert topic is not None, f"{key} is of no topic"
+    is_recovered = decision.recovers(image, context.settings)
     if election is None:
         is_unclean = decision.elects_uncleanly(image, topic, context.settings.unclean)
-        election = Election.UNCLEAN if is_unclean else Election.ONLINE
+        election = Election.UNCLEAN if is_unclean and not is_recovered else Election.ONLINE
     count = len(partition.replicas)
     return Rules(
         level=image.metadata_version,
@@ -42,6 +45,8 @@ def rules_for(
         may_lead=decision.acceptable(image, partition, active or image.brokers.is_active),
         election=election,
         unclean=unclean,
+        is_recovered=is_recovered,
+        winner=winner,
     )
 
 

@@ -8,7 +8,8 @@ remembered as long as there is none.
 *Election.* A leader that may lead stays. Otherwise the first in replica order that is active and in
 the ISR or, if the ISR is empty, in the ELR: it then forms the ISR. If both are empty: the last
 leader; or any active replica, if unclean elections are allowed. Both of these are unclean: the
-leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR.
+leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR. With a recovery manager
+neither is elected here, but the replica that it found (`unclean_recovery`), in the same way.
 
 *Without the feature* the ELR is left empty, and the last member of an ISR stays in it.
 """
@@ -21,7 +22,7 @@ from node.controller.image import Partition, PartitionKey
 from node.controller.image.topics import RECOVERING
 from node.lazy_dataclass import dataclass
 from node.records.metadata import DIRECTORIES, PartitionChangeRecord
-from node.records.schemas import NO_LEADER
+from node.records.schemas import NO_LEADER, NO_LEADER_CHANGE
 
 _SHRINKS_IN_EPOCH = 12  # level of metadata.version, 3.6-IV0: else brokers get lost (KAFKA-15021)
 Ids = tuple[int, ...]
@@ -43,6 +44,8 @@ class Rules:
     may_lead: Callable[[int], bool]
     election: Election = Election.ONLINE
     unclean: Ids = ()  # shut down uncleanly: their logs may lack records
+    is_recovered: bool = False  # by an unclean recovery manager, if no replica may lead
+    winner: int | None = None  # found by it, or named by an operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +114,16 @@ def _elect(before: Partition, after: Partition, rules: Rules) -> _Elected:
         known = broker in after.isr or (not after.isr and broker in after.elr)
         return known and rules.may_lead(broker)
 
+    if rules.winner is not None:
+        return _Elected(leader=rules.winner, is_unclean=not is_valid(rules.winner))
     first = after.replicas[:1] if rules.election is Election.PREFERRED else ()
     for broker in (*first, before.leader, *after.replicas):
         if is_valid(broker):
             return _Elected(leader=broker)
-    last = before.last_known_elr
-    if rules.elr and not after.isr and not after.elr and len(last) == 1 and rules.may_lead(last[0]):
-        return _Elected(leader=last[0], is_unclean=True)
+    last = _last_leader(before)
+    is_lost = rules.elr and not after.isr and not after.elr
+    if is_lost and not rules.is_recovered and last != NO_LEADER and rules.may_lead(last):
+        return _Elected(leader=last, is_unclean=True)
     if rules.election is Election.UNCLEAN:
         for broker in after.replicas:
             if rules.may_lead(broker):
@@ -136,20 +142,46 @@ def _led(after: Partition, elected: _Elected, min_isr: int) -> Partition:
     return after
 
 
+def _last_leader(before: Partition) -> int:
+    """Of a partition without a leader: as a recovery manager recorded it, else as shipped."""
+    if before.last_known_leader != NO_LEADER:
+        return before.last_known_leader
+    return before.last_known_elr[0] if len(before.last_known_elr) == 1 else NO_LEADER
+
+
 def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules) -> Partition:
     """As shipped, without a recovery manager: only the last leader, from when there is none until
     there is another. If the partition lost its leader before the ELR was enabled, the replica that
-    stayed in the ISR led last, and is remembered when it leaves."""
+    stayed in the ISR led last, and is remembered when it leaves. What a recovery manager recorded
+    is replaced when it is off."""
     if not rules.elr:
-        return replace(after, last_known_elr=())
+        return replace(after, last_known_elr=(), last_known_leader=NO_LEADER)
+    if rules.is_recovered:
+        return _remember_all(before, after, led, rules.min_isr)
     is_deserted = not (after.isr or after.elr or before.has_leader or before.last_known_elr)
     if is_deserted and len(before.isr) == 1:
         return replace(after, last_known_elr=before.isr)
-    if led == NO_LEADER and not before.last_known_elr and before.has_leader:
+    if led == NO_LEADER and before.has_leader:
         return replace(after, last_known_elr=(before.leader,))
-    if led >= 0 and before.last_known_elr:
-        return replace(after, last_known_elr=())
+    if led >= 0:
+        return replace(after, last_known_elr=(), last_known_leader=NO_LEADER)
     return after
+
+
+def _remember_all(before: Partition, after: Partition, led: int, min_isr: int) -> Partition:
+    """With a recovery manager (KIP-966, "Other behaviors" 6 and 7): a replica that can no longer
+    be trusted to have everything is last known as eligible until the ISR has the minimum; and the
+    last leader is known until there is another."""
+    known: set[int] = set()
+    if len(after.isr) < min_isr:
+        known = {*before.last_known_elr, *before.elr, *before.isr} - {*after.isr, *after.elr}
+    last = before.last_known_leader
+    if led == NO_LEADER and before.has_leader:
+        last = before.leader
+    elif led >= 0:
+        last = NO_LEADER
+    kept = tuple(sorted(known & set(after.replicas)))
+    return replace(after, last_known_elr=kept, last_known_leader=last)
 
 
 # --- the record ---
@@ -170,6 +202,11 @@ def _with_differences(
         directories=after.directories if on_others and level >= DIRECTORIES else None,
         eligible_leader_replicas=_new(before.elr, after.elr),
         last_known_elr=_new(before.last_known_elr, after.last_known_elr),
+        last_known_leader=(
+            NO_LEADER_CHANGE
+            if before.last_known_leader == after.last_known_leader
+            else after.last_known_leader
+        ),
     )
 
 

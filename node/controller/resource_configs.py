@@ -121,7 +121,7 @@ def drop_elr(
     cluster = altered.get(CLUSTER, image.config(CLUSTER).get(MIN_ISR))
     for key, found in image.topics.partitions():
         topic = image.topics.find(key[0])
-        if not found.elr or topic is None:
+        if topic is None or not (found.elr or found.last_known_elr):
             continue
         resource = (TOPIC, topic.name)
         own = altered.get(resource, image.config(resource).get(MIN_ISR))
@@ -129,7 +129,10 @@ def drop_elr(
         minimum = default if text is None else int(text)
         if len(found.isr) >= min(minimum, len(found.replicas)):
             yield PartitionChangeRecord(
-                topic_id=key[0], partition_id=key[1], eligible_leader_replicas=()
+                topic_id=key[0],
+                partition_id=key[1],
+                eligible_leader_replicas=() if found.elr else None,
+                last_known_elr=() if found.last_known_elr else None,
             )
 
 

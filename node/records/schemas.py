@@ -183,8 +183,8 @@ class TopicRecord:
 class PartitionRecord:
     """The full state of a partition. `leader` -1: none. `leader_recovery_state` 1: its leader was
     elected uncleanly and is still recovering (KIP-704). `directories` has one for each replica.
-    `last_known_leader` -1: none has to be kept; it stays unset until there is unclean recovery, for
-    which `last_known_elr` is to be the whole set (KIP-966)."""
+    `last_known_leader` -1: none has to be kept; only an unclean recovery manager sets it, for which
+    `last_known_elr` is the whole set (KIP-966)."""
 
     __version__: ClassVar[int] = 2
     __flexible__: ClassVar[bool] = True

@@ -249,6 +249,29 @@ METRICS = (
         "Partitions with an ISR smaller than the effective min.insync.replicas",
         prefix=_CONTROLLER,
     ),
+    Metric(
+        "unclean-recovery-partitions-count",
+        "KIP-966",
+        False,
+        "Partitions that have lost all eligible leaders, and that the unclean recovery manager "
+        "recovers, or will once the replicas that it waits for are back",
+        prefix=_CONTROLLER,
+    ),
+    Metric(
+        "manual-leader-election-required-partition-count",
+        "KIP-966",
+        False,
+        "Partitions that have lost all eligible leaders, and whose strategy, None, waits for an "
+        "operator",
+        prefix=_CONTROLLER,
+    ),
+    Metric(
+        "unclean-recovery-finished-count",
+        "KIP-966",
+        False,
+        "Elections that the unclean recovery manager held since this controller became active",
+        prefix=_CONTROLLER,
+    ),
 )
 
 

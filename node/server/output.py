@@ -301,6 +301,10 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # The leader refused the registration of this controller, with an error code of the protocol.
     "c.unregistered": ("error",),
     "c.resign": ("epoch",),
+    # The active controller elects the best of the replicas that it asked (KIP-966): `leader`, of a
+    # partition that has none in leader epoch `epoch`. needed: [{id}], those that a Balanced
+    # recovery cannot do without. answers: [{id, broker_epoch, last_epoch, end}], as p.asked.
+    "c.recovered": ("topic", "index", "epoch", "leader", "needed", "answers"),
     # Reads are answered, all of one step in one line. `ticket` numbers the newest of them (from 1,
     # all reads that this process took, in the order of arrival), `arrived` is when it came. heard:
     # [{id, dir, since}], the other voters that sent a Fetch of this epoch after an answer that left
@@ -336,6 +340,10 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
         "end",
         "ends",
     ),
+    # A controller that looks for the best replica asked this one, and is told: the replica knows
+    # leader epoch `epoch`, its last record is of `last_written` (-1: none), and its log ends at
+    # `end`, in a life of the broker with that broker epoch.
+    "p.asked": ("topic", "index", "epoch", "last_written", "end", "broker_epoch"),
     # Of a leader: it proposes that a replica join the ISR of `partition_epoch`. It knows by a Fetch
     # in that broker epoch that the replica has all below `offset`. hwm: its high watermark then.
     "p.join": (

@@ -17,10 +17,11 @@ from node.config import (
     GroupSettings,
     NodeConfig,
     QuorumTimeouts,
+    RecoveryStrategy,
     SnapshotSettings,
 )
 from node.controller.config_definitions import KEYS_OF_NODES
-from node.controller.decision import UNCLEAN_ELECTION
+from node.controller.decision import RECOVERY_STRATEGY, UNCLEAN_ELECTION, strategy_named
 from node.ids import Endpoint, NodeId, why_not_taken
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_DIRECTORIES
@@ -193,6 +194,7 @@ def quorum_voters(
 
 AUTO_CREATE = "auto.create.topics.enable"
 AUTO_BALANCE = "auto.leader.rebalance.enable"
+RECOVERY_MANAGER = "unclean.recovery.manager.enabled"
 TIMESTAMP_TYPE = "log.message.timestamp.type"
 METADATA_LOG_DIR = "metadata.log.dir"
 QUEUED_MAX_BYTES = "queued.max.request.bytes"
@@ -204,6 +206,8 @@ KNOWN_KEYS = {
     *ROLE_KEYS,
     *GROUP_KEYS,
     UNCLEAN_ELECTION,
+    RECOVERY_MANAGER,
+    RECOVERY_STRATEGY,
     AUTO_CREATE,
     AUTO_BALANCE,
     TIMESTAMP_TYPE,
@@ -324,10 +328,24 @@ def _takes_append_time(values: Mapping[str, str]) -> bool:
 
 def _broker_settings(values: Mapping[str, str]) -> BrokerSettings:
     settings = BrokerSettings(
-        unclean=flag_at(values, UNCLEAN_ELECTION), **numbers_at(values, BROKER_KEYS)
+        unclean=flag_at(values, UNCLEAN_ELECTION),
+        recovery_manager=flag_at(values, RECOVERY_MANAGER),
+        recovery_strategy=_recovery_strategy(values),
+        **numbers_at(values, BROKER_KEYS),
     )
     balances = flag_at(values, AUTO_BALANCE, default=True)
     return settings if balances else replace(settings, preferred_check_s=NEVER_S)
+
+
+def _recovery_strategy(values: Mapping[str, str]) -> RecoveryStrategy | None:
+    if RECOVERY_STRATEGY not in values:
+        return None
+    try:
+        return strategy_named(values[RECOVERY_STRATEGY])
+    except ValueError as error:
+        known = ", ".join(RecoveryStrategy)
+        told = f"{RECOVERY_STRATEGY}={values[RECOVERY_STRATEGY]}: it is one of {known}"
+        raise ConfigError(told) from error
 
 
 def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:

@@ -115,6 +115,7 @@ BROKER_KEYS = {
     "default.replication.factor": "replication",
     "min.insync.replicas": "min_isr",
     "unclean.leader.election.interval.ms": "unclean_retry_ms",
+    "unclean.recovery.timeout.ms": "recovery_ms",
     "leader.imbalance.check.interval.seconds": "preferred_check_s",
 }
 # The same for BrokerRole.
@@ -193,6 +194,7 @@ LONG = {
     "queued.max.request.bytes",
     "replica.lag.time.max.ms",
     "unclean.leader.election.interval.ms",
+    "unclean.recovery.timeout.ms",
 }
 
 

@@ -106,10 +106,21 @@ class Api:
         (quorum_writer if self.of_quorum else writer)(self.response, told, self.always)
 
 
+_OURS = "node.wire.unreleased"
+_NOT_IN_KIO = {
+    ("get_replica_log_info", 0, "request"): _OURS,
+    ("get_replica_log_info", 0, "response"): _OURS,
+    ("elect_leaders", 3, "request"): _OURS,
+    ("elect_leaders", 3, "response"): "kio.schema.elect_leaders.v2.response",  # the same
+}
+
+
 @cache
 def kio_class(package: str, name: str, version: int, side: Side) -> Any:
-    """kio's class of one message in one version. The first call imports it."""
-    module = import_module(f"kio.schema.{package}.v{version}.{side}")
+    """kio's class of one message in one version, or ours where kio has none. The first call imports
+    it."""
+    ours = _NOT_IN_KIO.get((package, version, side))
+    module = import_module(ours or f"kio.schema.{package}.v{version}.{side}")
     return getattr(module, f"{name}{side.capitalize()}")
 
 

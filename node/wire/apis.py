@@ -20,6 +20,7 @@ from node.wire import (
     raft_voters,
     reassignments,
     registration,
+    replica_log_info,
     topic_changes,
     topic_metadata,
     update_features,
@@ -99,6 +100,7 @@ BROKER_APIS: tuple[Api, ...] = (
     describe_log_dirs.DESCRIBE_LOG_DIRS,
     configs.DESCRIBE_CONFIGS,
     topic_metadata.DESCRIBE_CLUSTER,
+    replica_log_info.GET_REPLICA_LOG_INFO,
     *(api for api in APIS if api.request in get_args(ForwardedRequest)),
 )
 BY_KEY = {api.key: api for api in APIS}
@@ -159,6 +161,7 @@ DataRequest = (
     | offsets.OffsetForLeaderEpochRequest
     | topic_metadata.DescribeTopicPartitionsRequest
     | describe_log_dirs.DescribeLogDirsRequest
+    | replica_log_info.ReplicaLogsRequest
     | HandedOn
     | GroupRequest
 )
@@ -172,6 +175,7 @@ OutgoingRequest = (
     | ControllerRequest
     | partition_fetch.PartitionsFetchRequest
     | envelope.EnvelopeRequest
+    | replica_log_info.ReplicaLogsRequest
 )
 # Requests that become records, if the active controller accepts them.
 WriteRequest = (
@@ -247,4 +251,5 @@ Response = (
     | group_descriptions.DescribeGroupsResponse
     | group_descriptions.DeleteGroupsResponse
     | group_descriptions.OffsetDeleteResponse
+    | replica_log_info.ReplicaLogsResponse
 )

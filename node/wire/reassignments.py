@@ -10,13 +10,17 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import AT_ONCE, NAMES, NAMES_AND_MORE, PARTITIONS, Api
-from node.wire.declared import Error, Kio, Message, Own, Parts, Rows
+from node.wire.declared import Error, Kio, Message, Own, Parts, Rows, since
 
 # ElectLeaders: an operator requests an election of the preferred leader, or an unclean one
-# (KIP-183, KIP-460).
+# (KIP-183, KIP-460); or the best of the replicas, or one that the operator names (KIP-966, part
+# two, in version 3, which no released Kafka has).
 
 
 PREFERRED, UNCLEAN = 0, 1
+LONGEST_AGGRESSIVE, LONGEST_BALANCED, DESIGNATED = 2, 3, 4
+_WITH_RECOVERY = 3
+MOST_ELECTIONS = 1000  # partitions of one request that are served, from version 3 on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +36,56 @@ class NamedPartition:
 
 _Named = Annotated[NamedPartition, Parts()]
 _IN_ENTRY = [("partition.entry", "partition.topic")]
-_NAMED = Rows("topic_partitions", "partitions", entries=True)
+_NAMED = Rows(
+    "topic_partitions",
+    "partitions",
+    entries=True,
+    unless=lambda _, version: version >= _WITH_RECOVERY,  # with the leaders that are desired
+)
 _ELECTED = Rows("replica_election_results", "partition_result")
 _ALTERED = Rows("responses", "partitions", by=_IN_ENTRY)
 _ONGOING = Rows("topics", "partitions", by=[("partition.topic",)])
 
 
+def _read_desired(entity: Any) -> tuple[int | None, ...]:
+    """Leaders that are as many as their partitions belong to them; others to none."""
+    found: list[int | None] = []
+    for topic in entity.topic_partitions or ():
+        leaders = getattr(topic, "desired_leaders", None)
+        if leaders is None or len(leaders) != len(topic.partitions):
+            leaders = (None,) * len(topic.partitions)
+        found += leaders
+    return tuple(found) if any(each is not None for each in found) else ()
+
+
+def _write_desired(message: "ElectLeadersRequest", version: int) -> dict[str, Any]:
+    """A topic for each partition."""
+    if version < _WITH_RECOVERY:
+        return {}
+    if message.partitions is None:
+        return {"topic_partitions": None}
+    desired = message.desired or (None,) * len(message.partitions)
+    topics = (
+        SimpleNamespace(
+            topic=each.topic,
+            partitions=(each.index,),
+            desired_leaders=None if leader is None else (leader,),
+        )
+        for each, leader in zip(message.partitions, desired, strict=True)
+    )
+    return {"topic_partitions": tuple(topics)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectLeadersRequest:
-    """`partitions` None: every one."""
+    """`partitions` None: every one. `desired`: the leader that an operator names for each of them,
+    or None. `has_recovery`: in a version with the elections of unclean recovery."""
 
     kind: Annotated[int, Kio("election_type", absent=PREFERRED)]
     partitions: Annotated[tuple[NamedPartition, ...] | None, _NAMED]
+    desired: Annotated[tuple[int | None, ...], Own(_read_desired, _write_desired)] = ()
+    timeout_ms: Annotated[int, "timeout"] = 60_000
+    has_recovery: Annotated[bool, since(_WITH_RECOVERY)] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +123,7 @@ class ElectLeadersResponse:
 
 
 ELECT_LEADERS = Api(
-    43, "ElectLeaders", 0, 2, ElectLeadersRequest, ElectLeadersResponse, always=AT_ONCE, size=NAMES
+    43, "ElectLeaders", 0, 3, ElectLeadersRequest, ElectLeadersResponse, always=AT_ONCE, size=NAMES
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import Roles
+from chaos.cluster.targets.own_brokers import RECOVERY
 from chaos.errors import UsageError
 from chaos.run.planning import Choices, plan_of, takes_kafka
 from chaos.scenario import Scenario, Takes
@@ -56,13 +57,14 @@ def test_what_means_nothing_is_refused_before_anything_starts(
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda each: each.name)
 def test_every_scenario_takes_what_it_has_unless_told_otherwise(scenario: Scenario) -> None:
-    """And its sides, some of which are Apache Kafka's alone."""
+    """And its sides, some of which are Apache Kafka's alone, and some our node's."""
     usual = "mixed" if scenario.of_both else "kafka" if takes_kafka(scenario) else "node"
     plan_of(Choices(scenario=scenario.name, seed=1, target=usual))
     target = "kafka" if scenario.is_of_brokers and not scenario.of_both else usual
     for side in scenario.sides:
-        settings = side.on(target).settings
-        plan_of(Choices(scenario=scenario.name, seed=1, target=target, settings=settings))
+        that_has_it = "node" if RECOVERY in side.settings else target
+        settings = side.on(that_has_it).settings
+        plan_of(Choices(scenario=scenario.name, seed=1, target=that_has_it, settings=settings))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda each: each.name)

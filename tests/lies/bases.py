@@ -79,6 +79,7 @@ BASES: Mapping[str, Base] = {
     "unclean-leader": Base(scenario="unclean-leader"),
     "unclean-leader-registered": Base(scenario="unclean-leader-registered"),
     "all-unclean": Base(scenario="all-unclean"),
+    "unclean-recovery": Base(scenario="unclean-recovery"),
     "blackout-brokers": Base(scenario="blackout-brokers"),
     "lost-together": Base(scenario="lost-together"),
     "lost-together-4": Base(scenario="lost-together", seed=4),

@@ -56,7 +56,8 @@ def _infos() -> Iterator[RunInfo]:
     kinds = (HistoryKind.REGISTERS, HistoryKind.LOG)
     everything = tuple(Kind)
     less = tuple(kind for kind in everything if kind is not Kind.TRACES)
-    for history, gives in product(kinds, (everything, less)):
+    recoveries: tuple[dict[str, str], ...] = ({}, {"recovery": "balanced"})
+    for history, gives, settings in product(kinds, (everything, less), recoveries):
         traces = Kind.TRACES in gives
         yield run_info(
             history=history,
@@ -68,6 +69,7 @@ def _infos() -> Iterator[RunInfo]:
             else {},
             load={"chores": _CHORES, "describers": 1, "transactional": True},
             to_show=("q.loaded",),
+            settings=settings,
         )
 
 

@@ -87,6 +87,7 @@ KNOWN = {
     "P-FENCED-ISR": _by(1, 16.0),
     "E-FENCED-LKL": _by(1, 12.0),
     "E-EAGER": _by(1, 30.0),
+    "E-BETTER-COMES": _by(1, 30.0),
     "P-LAST-REPLICA": _by(1, 12.0),
     "P-NOT-DEMOTED": _by(1, 12.0),
     "P-DIVERGE-ACK": _by(2, 14.0),

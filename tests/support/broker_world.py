@@ -9,7 +9,7 @@ from itertools import chain
 from uuid import UUID
 
 from chaos.cluster.interface import PowerCutMode
-from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
+from node.config import BrokerRole, BrokerSettings, GroupSettings, NodeConfig, SnapshotSettings
 from node.effects import (
     CloseConnection,
     ConnectionClosed,
@@ -80,7 +80,9 @@ class BrokerWorld:
         spares: tuple[int, ...] = (),
         combined: tuple[int, ...] = (),
         second: tuple[int, ...] = (),
+        settings: BrokerSettings | None = None,
     ) -> None:
+        self._settings = settings or BrokerSettings()
         self._groups = groups or GroupSettings()
         self._role = role
         self._snapshots = snapshots or SnapshotSettings()
@@ -137,6 +139,7 @@ class BrokerWorld:
             # What a snapshot covers can go: the log is let go of by whole segments.
             segment_bytes=self._snapshots.record_bytes,
             role=role,
+            brokers=self._settings,
             groups=self._groups,
         )
         disks = machine.disks(config.directories)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from node.broker.lifecycle import LifeState
-from node.config import BrokerRole, SnapshotSettings
+from node.config import BrokerRole, BrokerSettings, SnapshotSettings
 from node.controller.image import Partition
 from node.errors import ErrorCode
 from node.ids import Epoch, LogId, NodeId, Offset
@@ -48,9 +48,16 @@ class Orders:
         snapshots: SnapshotSettings | None = None,
         spares: tuple[int, ...] = (),
         second: tuple[int, ...] = (),
+        settings: BrokerSettings | None = None,
     ) -> None:
         self.world = BrokerWorld(
-            IDS, seed, role=role, snapshots=snapshots, spares=spares, second=second
+            IDS,
+            seed,
+            role=role,
+            snapshots=snapshots,
+            spares=spares,
+            second=second,
+            settings=settings,
         )
         self.sent = 0
         self.acknowledged: list[int] = []

@@ -4,7 +4,7 @@ Brokers are nodes 1..b, controllers b+1..b+c, as with Apache Kafka; or combined,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.cluster.targets.kafka import QUICK
 from chaos.cluster.targets.kafka_settings import KafkaSettings, read_settings
@@ -23,6 +23,8 @@ OF_BROKERS = (
     "defaults",
     "log_dirs",
 )
+RECOVERY = "recovery"
+RECOVERIES = ("off", "none", "balanced", "aggressive")
 _OF_ALL = ("broker.session.timeout.ms",)
 _OF_BROKER = (
     "broker.heartbeat.interval.ms",
@@ -44,6 +46,7 @@ class OwnBrokers:
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
     log_dirs: int = 1  # of each, all on its one disk
+    recovery: str = RECOVERIES[0]  # the strategy of the unclean recovery manager (KIP-966), if any
 
     def as_words(self) -> dict[str, str]:
         """Without the controllers."""
@@ -56,7 +59,12 @@ class OwnBrokers:
             "unclean": "on" if self.unclean else "off",
             "defaults": "stock" if self.stock else "quick",
             "log_dirs": str(self.log_dirs),
+            **({RECOVERY: self.recovery} if self._has_recovery else {}),
         }
+
+    @property
+    def _has_recovery(self) -> bool:
+        return self.recovery != RECOVERIES[0]
 
     def properties(self) -> Mapping[str, str]:
         """The properties that brokers and their controllers must share."""
@@ -70,7 +78,14 @@ class OwnBrokers:
             "offsets.topic.replication.factor": str(max(self.replication, _OFFSETS_REPLICATION)),
             "min.insync.replicas": str(self.min_isr),
             "unclean.leader.election.enable": str(self.unclean).lower(),
+            **(self._of_recovery() if self._has_recovery else {}),
             **({} if self.stock else {name: QUICK[name] for name in _OF_ALL}),
+        }
+
+    def _of_recovery(self) -> Mapping[str, str]:
+        return {
+            "unclean.recovery.manager.enabled": "true",
+            "unclean.recovery.strategy": self.recovery.capitalize(),
         }
 
     def of_broker(self, seat: Seat) -> Mapping[str, str]:
@@ -100,7 +115,8 @@ def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
         return OwnBrokers(), 0
     named = {name: words[name] for name in (BROKERS, *OF_BROKERS) if name in words}
     chosen = read_settings(named)
-    return brokers_of(chosen), chosen.controllers
+    brokers = replace(brokers_of(chosen), recovery=words.get(RECOVERY, RECOVERIES[0]))
+    return brokers, chosen.controllers
 
 
 def brokers_of(chosen: KafkaSettings) -> OwnBrokers:

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from chaos.cluster.targets.kafka_settings import MOST, SettingError, read_settings
 from chaos.cluster.targets.node import BOOTSTRAP, FORMS, LISTED, NODES, QUORUM, OwnNode
-from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, OF_BROKERS, own_brokers
+from chaos.cluster.targets.own_brokers import (
+    BROKERS,
+    CONTROLLERS,
+    OF_BROKERS,
+    RECOVERIES,
+    RECOVERY,
+    own_brokers,
+)
 from chaos.conditions import Conditions
 
 _SYNCED_FORMAT = "synced_format"
@@ -21,6 +28,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     BOOTSTRAP: [str(count) for count in range(_MOST + 1)],
     NODES: [str(count) for count in range(1, _MOST + 1)],
     BROKERS: [str(count) for count in range(MOST + 1)],
+    RECOVERY: RECOVERIES,
 }
 OF_NODES = (
     "connections.max.idle.ms",
@@ -79,6 +87,7 @@ BESIDE_BROKERS = (
     "replica.lag.time.max.ms",
     "replica.socket.timeout.ms",
     "unclean.leader.election.interval.ms",
+    "unclean.recovery.timeout.ms",
 )
 # Settings of Kafka's that our node does not need, each with the reason.
 _SETTLED = {
@@ -118,6 +127,8 @@ def own_node(words: Mapping[str, str], mutation: str, conditions: Conditions) ->
 
 def _why_not(name: str, value: str, *, has_brokers: bool) -> str:
     """Why our node cannot have a setting; "" if it can."""
+    if name == RECOVERY and not has_brokers:
+        return f"that is a setting of brokers, and there are none; with {BROKERS}=N there are"
     if "." in name:
         return _why_not_kafkas(name, value, has_brokers=has_brokers)
     if value in _VALUES.get(name, ()) or (has_brokers and name in OF_BROKERS):

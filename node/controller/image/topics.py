@@ -32,7 +32,9 @@ _NO_CHANGE = -1
 class Partition:
     """`isr` and `elr` are disjoint and of `replicas`; the leader is in the ISR, or there is none.
 
-    `last_known_elr` holds only the last leader, while there is none and no recovery manager.
+    `last_known_elr` holds only the last leader, while there is none and no recovery manager. With
+    one (KIP-966), it holds the replicas that lost their place in the ELR, until the ISR has the
+    minimum again; the last leader is `last_known_leader`, while there is none.
     `directories` has one for each replica; zeros where metadata.version does not know them.
     """
 
@@ -46,6 +48,7 @@ class Partition:
     directories: tuple[UUID, ...]
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+    last_known_leader: int = NO_LEADER
     recovery: int = RECOVERED
 
     def __str__(self) -> str:
@@ -53,7 +56,7 @@ class Partition:
         return (
             f"{self.replicas}{self.isr}{self.leader} {self.leader_epoch} {self.partition_epoch}"
             f"{self.removing}{self.adding}{[each.int for each in self.directories]}"
-            f"{self.elr}{self.last_known_elr}{self.recovery}"
+            f"{self.elr}{self.last_known_elr}{self.last_known_leader} {self.recovery}"
         )
 
     @property
@@ -92,12 +95,14 @@ class Partition:
             directories=self.directories if level >= DIRECTORIES else (),
             eligible_leader_replicas=(self.elr or None) if level >= ELR else None,
             last_known_elr=(self.last_known_elr or None) if level >= ELR else None,
+            last_known_leader=self.last_known_leader if level >= ELR else NO_LEADER,
         )
 
     def changed(self, change: PartitionChangeRecord) -> "Partition":
         """Each change raises the partition epoch; one that has a leader raises the leader epoch."""
         is_led_anew = change.leader != NO_LEADER_CHANGE
         recovery = change.leader_recovery_state
+        last_leader = change.last_known_leader
         return Partition(
             replicas=_or(change.replicas, self.replicas),
             isr=_or(change.isr, self.isr),
@@ -109,6 +114,9 @@ class Partition:
             directories=self._directories(change),
             elr=_or(change.eligible_leader_replicas, self.elr),
             last_known_elr=_or(change.last_known_elr, self.last_known_elr),
+            last_known_leader=(
+                self.last_known_leader if last_leader == NO_LEADER_CHANGE else last_leader
+            ),
             recovery=self.recovery if recovery == _NO_CHANGE else recovery,
         )
 
@@ -134,6 +142,7 @@ def read(record: PartitionRecord) -> Partition:
         directories=record.directories or (ZERO_UUID,) * len(record.replicas),
         elr=record.eligible_leader_replicas or (),
         last_known_elr=record.last_known_elr or (),
+        last_known_leader=record.last_known_leader,
         recovery=record.leader_recovery_state,
     )
 

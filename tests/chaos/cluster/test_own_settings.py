@@ -10,6 +10,7 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.own_settings import BESIDE_BROKERS, OF_NODES
 from chaos.cluster.targets.target import Seat
 from chaos.conditions import Conditions
+from node.config import RecoveryStrategy
 from node.server.properties import KNOWN_KEYS, REFUSED, Settings, parse_settings
 from node.server.property_values import COARSE_KEYS
 
@@ -41,6 +42,8 @@ NOT_CHOSEN = {
     "node.id",
     "process.roles",
     "unclean.leader.election.enable",
+    "unclean.recovery.manager.enabled",
+    "unclean.recovery.strategy",
 }
 # What has words for values, or a finer name that can be chosen.
 WORDS = {
@@ -69,6 +72,15 @@ def test_committed_offsets_have_as_many_replicas_as_other_topics(
     assert read(made(**brokers), BROKER).config.groups.topic_replication == copies
     chosen = {"offsets.topic.replication.factor": "2"}
     assert read(made(**brokers, **chosen), BROKER).config.groups.topic_replication == 2
+
+
+@pytest.mark.parametrize("strategy", list(RecoveryStrategy))
+def test_a_word_chooses_the_strategy_of_a_recovery_manager(strategy: RecoveryStrategy) -> None:
+    config = read(made(recovery=strategy.lower()), BROKER).config
+    assert (config.brokers.recovery_manager, config.brokers.recovery_strategy) == (True, strategy)
+    assert not read(made(recovery="off"), BROKER).config.brokers.recovery_manager
+    with pytest.raises(SettingError, match="that is a setting of brokers"):
+        target_named("node", {"recovery": strategy.lower()})
 
 
 def test_names_are_those_that_the_node_has() -> None:

@@ -8,6 +8,7 @@ import pytest
 from chaos.cluster.docker import machinery_watch
 from chaos.cluster.docker.agent import BusyError
 from chaos.cluster.docker.machinery_watch import AGENT, ENGINE, PROXY, SLOW_S, MachineryWatch
+from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.setup import docker_engine
 
 STATE = {"Running": True, "Paused": False, "Pid": 7}
@@ -63,7 +64,7 @@ def watch(
 
     monkeypatch.setattr(machinery_watch, "time", clock)
     monkeypatch.setattr(docker_engine, "connect", lambda **_: Engine(clock))
-    monkeypatch.setattr(machinery_watch.ToxiproxyApi, "answers", answers)
+    monkeypatch.setattr(ToxiproxyApi, "answers", answers)
     parts: Any = SimpleNamespace(
         agent=Agent(clock, busy=busy),
         proxy=SimpleNamespace(id="proxy", name="proxy"),

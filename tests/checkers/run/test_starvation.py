@@ -13,7 +13,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.starvation import Suspicion, sort_out, why_in_doubt
 from checkers.history.sealed_run import Run, read_run_info, write_run_info
 from checkers.quorum.log_matching import followers_keep_up
-from checkers.run.late_answers import told_partitions_are_new
+from checkers.run.late_answers import described_partitions_are_new
 from checkers.run.recovery import calm_operations_are_quick
 from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict
@@ -141,7 +141,7 @@ def test_an_answer_that_is_long_out_of_date(at_s: int, verdict: Verdict) -> None
     run = cluster.run(
         runtime="docker", duration_ns=60 * SECOND, pressure=WELL, machine_load=figures
     )
-    found = told_partitions_are_new(run)
+    found = described_partitions_are_new(run)
     assert found.verdict is verdict, found.message
 
 
@@ -153,7 +153,7 @@ def test_the_next_answer_of_the_same_broker_accuses_it() -> None:
     run = cluster.run(
         runtime="docker", duration_ns=60 * SECOND, pressure=WELL, machine_load=figures
     )
-    found = told_partitions_are_new(run)
+    found = described_partitions_are_new(run)
     assert (found.verdict, found.count) == (Verdict.INVALID, 1)
 
 

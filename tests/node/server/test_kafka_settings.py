@@ -63,12 +63,15 @@ def others(name: str) -> Sequence[str]:
 def test_the_names_are_those_of_all_releases() -> None:
     known = {name for name in kafka_releases._KNOWN if name not in _GONE}
     assert known <= set(BROKERS)
-    assert set(TOPICS) == TOPIC_DEFINITIONS.keys()
+    assert {*TOPICS, "unclean.recovery.strategy"} == TOPIC_DEFINITIONS.keys()
 
 
 def test_each_class_has_names_of_kafkas_alone() -> None:
-    """But for what Kafka has no setting for."""
-    own = {"metrics.listener", "offsets.commit.timeout.ms"} | _GONE
+    """But for what Kafka has no setting for, and those of KIP-966 that it does not have yet."""
+    recovery = {
+        f"unclean.recovery.{name}" for name in ("manager.enabled", "strategy", "timeout.ms")
+    }
+    own = {"metrics.listener", "offsets.commit.timeout.ms"} | recovery | _GONE
     assert KNOWN_KEYS - set(BROKERS) <= own
     assert REFUSED.keys() <= set(BROKERS)
 

@@ -75,8 +75,14 @@ def _older_broker_request(message: Request, version: int) -> Request:
             (partition,) = message.partitions
             isr = tuple(replace(member, epoch=-1) for member in partition.isr)
             return replace(message, partitions=(replace(partition, isr=isr),))
-        case ElectLeadersRequest() if version == 0:
-            return replace(message, kind=0)
+        case ElectLeadersRequest():
+            kind = 0 if version == 0 else message.kind
+            return replace(
+                message,
+                kind=kind,
+                desired=message.desired if version >= 3 else (),
+                has_recovery=version >= 3,
+            )
         case AlterReassignmentsRequest() if version == 0:
             return replace(message, may_resize=True)
         case UpdateFeaturesRequest() if version == 0:

@@ -159,6 +159,13 @@ REQUESTS: tuple[Request, ...] = (
         partitions=(NamedPartition(topic="a", index=0), NamedPartition(topic="b", index=7)),
     ),
     ElectLeadersRequest(kind=0, partitions=None),
+    ElectLeadersRequest(
+        kind=4,
+        partitions=(NamedPartition(topic="a", index=0), NamedPartition(topic="b", index=7)),
+        desired=(5, None),
+        timeout_ms=1500,
+        has_recovery=True,
+    ),
     CreatePartitionsRequest(
         topics=(
             WantedPartitions(topic="a", count=4),
