@@ -11,6 +11,7 @@ from node.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaTopic:
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     topic_id: UUID | None = field(metadata={"kafka_type": "uuid"})
     partitions: tuple[int, ...] = field(metadata={"kafka_type": "int32"})
@@ -26,6 +27,7 @@ class GetReplicaLogInfoRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLogInfo:
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     partition: int = field(metadata={"kafka_type": "int32"})
     last_written_leader_epoch: int = field(metadata={"kafka_type": "int32"})
@@ -36,6 +38,7 @@ class PartitionLogInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPartitionLogInfo:
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     topic_id: UUID | None = field(metadata={"kafka_type": "uuid"})
     partition_log_info: tuple[PartitionLogInfo, ...]
@@ -56,6 +59,7 @@ class GetReplicaLogInfoResponse:
 class TopicPartitions:
     """Of ElectLeaders 3; `desired_leaders` match `partitions` by their index."""
 
+    __version__: ClassVar[int] = 3
     __flexible__: ClassVar[bool] = True
     topic: str = field(metadata={"kafka_type": "string"})
     partitions: tuple[int, ...] = field(metadata={"kafka_type": "int32"})
