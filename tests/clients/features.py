@@ -21,6 +21,7 @@ FEATURES: Mapping[str, str] = {
     "offsets": "commit and fetch offsets",
     "seek-by-time": "offset of a time",
     "seek-in-gzip": "the same, inside gzip",
+    "seek-in-zstd": "the same, inside zstd",
     "groups": "list, describe, delete groups",
     "delete-records": "delete records",
     "configs": "alter and describe configurations",

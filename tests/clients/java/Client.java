@@ -270,6 +270,7 @@ public class Client {
         features.put("offsets", Client::offsets);
         features.put("seek-by-time", seekByTime(Map.of()));
         features.put("seek-in-gzip", seekByTime(Map.of("compression.type", "gzip")));
+        features.put("seek-in-zstd", seekByTime(Map.of("compression.type", "zstd")));
         features.put("groups", withAdmin(Client::groups));
         features.put("delete-records", withAdmin(Client::deleteRecords));
         features.put("configs", withAdmin(Client::configs));

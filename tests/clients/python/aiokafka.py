@@ -220,6 +220,7 @@ _TRIED: dict[str, Callable[[Try], Awaitable[None]]] = {
     "offsets": offsets,
     "seek-by-time": seek_by_time,
     "seek-in-gzip": partial(seek_by_time, compression_type="gzip"),
+    "seek-in-zstd": partial(seek_by_time, compression_type="zstd"),
     "groups": groups,
     "delete-records": delete_records,
     "configs-of-old": configs,

@@ -207,6 +207,7 @@ FEATURES: dict[str, Callable[[Try], None]] = {
     "offsets": offsets,
     "seek-by-time": seek_by_time,
     "seek-in-gzip": partial(seek_by_time, compression_type="gzip"),
+    "seek-in-zstd": partial(seek_by_time, compression_type="zstd"),
     "groups": groups,
     "delete-records": delete_records,
     "configs": configs,

@@ -245,6 +245,7 @@ FEATURES: dict[str, Callable[[Try], None]] = {
     "offsets": offsets,
     "seek-by-time": seek_by_time,
     "seek-in-gzip": partial(seek_by_time, codec="gzip"),
+    "seek-in-zstd": partial(seek_by_time, codec="zstd"),
     "groups": groups,
     "delete-records": delete_records,
     "configs": configs,

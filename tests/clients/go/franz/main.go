@@ -382,6 +382,7 @@ func main() {
 		"offsets":        offsets,
 		"seek-by-time":   seekByTime(),
 		"seek-in-gzip":   seekByTime(kgo.ProducerBatchCompression(kgo.GzipCompression())),
+		"seek-in-zstd":   seekByTime(kgo.ProducerBatchCompression(kgo.ZstdCompression())),
 		"groups":         withAdmin(groups),
 		"delete-records": withAdmin(deleteRecords),
 		"configs":        withAdmin(configs),

@@ -331,6 +331,7 @@ func main() {
 		"offsets":        offsets,
 		"seek-by-time":   seekByTime(0),
 		"seek-in-gzip":   seekByTime(kafka.Gzip),
+		"seek-in-zstd":   seekByTime(kafka.Zstd),
 		"groups":         groups,
 		"configs":        configs,
 		"configs-of-old": oldConfigs,

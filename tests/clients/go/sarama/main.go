@@ -460,6 +460,7 @@ func main() {
 		"offsets":        offsets,
 		"seek-by-time":   seekByTime(sarama.CompressionNone),
 		"seek-in-gzip":   seekByTime(sarama.CompressionGZIP),
+		"seek-in-zstd":   seekByTime(sarama.CompressionZSTD),
 		"groups":         withAdmin(groups),
 		"delete-records": withAdmin(deleteRecords),
 		"configs":        withAdmin(configs),
