@@ -81,6 +81,8 @@ BESIDE_BROKERS = (
     "offsets.topic.num.partitions",
     "offsets.topic.replication.factor",
     "offsets.topic.segment.bytes",
+    "producer.id.expiration.check.interval.ms",
+    "producer.id.expiration.ms",
     "replica.fetch.backoff.ms",
     "replica.fetch.max.bytes",
     "replica.fetch.wait.max.ms",
