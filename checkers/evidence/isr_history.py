@@ -31,7 +31,7 @@ SETTLED_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerAnswers:
+class SortedAnswers:
     """One broker's answers about a partition, in order: each was in a state from `low` to `high`.
 
     The states are indices into the history; a broker's metadata image only goes forward.
@@ -59,7 +59,7 @@ class IsrHistory:
     min_isr: Ints
     not_before: Ints
     known_by: Ints
-    answered: Mapping[int, BrokerAnswers]  # by the broker that was asked
+    answered: Mapping[int, SortedAnswers]  # by the broker that was asked
 
     def whole(self) -> NDArray[np.bool_]:
         """By state, whether all replicas are in the ISR."""
@@ -135,7 +135,7 @@ def _answers(evidence: Evidence) -> Mapping[tuple[int | str, ...], pa.Table]:
 
 def _by_broker(
     rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]
-) -> dict[int, BrokerAnswers]:
+) -> dict[int, SortedAnswers]:
     """Answers that fit no state are left out: `told-partitions-were` accuses them."""
     places: dict[tuple[int, frozenset[int], frozenset[int]], list[int]] = {}
     for place, one in enumerate(states):
@@ -149,7 +149,7 @@ def _by_broker(
     return {node: _in_order(answers) for node, answers in by_node.items()}
 
 
-def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> BrokerAnswers:
+def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> SortedAnswers:
     low, high = [], []
     least = 0
     for _, _, places in answers:
@@ -159,7 +159,7 @@ def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> BrokerAnswers:
     for _, _, places in reversed(answers):
         most = next((place for place in reversed(places) if place <= most), most)
         high.append(most)
-    return BrokerAnswers(
+    return SortedAnswers(
         t0=np.array([t0 for t0, _, _ in answers], np.int64),
         t1=np.array([t1 for _, t1, _ in answers], np.int64),
         low=np.array(low, np.int64),
@@ -167,7 +167,7 @@ def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> BrokerAnswers:
     )
 
 
-def _known_by(answered: Iterable[BrokerAnswers], by_marks: Ints) -> Ints:
+def _known_by(answered: Iterable[SortedAnswers], by_marks: Ints) -> Ints:
     known = by_marks.copy()
     for one in answered:
         np.minimum.at(known, one.low, one.t1)
@@ -175,7 +175,7 @@ def _known_by(answered: Iterable[BrokerAnswers], by_marks: Ints) -> Ints:
     return earliest
 
 
-def _lagging(evidence: Evidence, answered: Mapping[int, BrokerAnswers], states: int) -> Ints:
+def _lagging(evidence: Evidence, answered: Mapping[int, SortedAnswers], states: int) -> Ints:
     """A state that no broker knew of long after a moment was not committed at that moment.
 
     Two brokers or more must have had every chance to know: nothing was wrong with any link, process
@@ -191,7 +191,7 @@ def _lagging(evidence: Evidence, answered: Mapping[int, BrokerAnswers], states: 
     return found
 
 
-def _last_below(answered: BrokerAnswers, place: int) -> int:
+def _last_below(answered: SortedAnswers, place: int) -> int:
     """When a broker was last asked and answered with an earlier state."""
     asked = answered.t0[answered.high < place]
     return int(asked[-1]) if len(asked) else NEVER_NS

@@ -107,11 +107,16 @@ class Api:
 
 
 _OURS = "node.wire.unreleased"
+# The module and the class of what kio lacks.
 _NOT_IN_KIO = {
-    ("get_replica_log_info", 0, "request"): _OURS,
-    ("get_replica_log_info", 0, "response"): _OURS,
-    ("elect_leaders", 3, "request"): _OURS,
-    ("elect_leaders", 3, "response"): "kio.schema.elect_leaders.v2.response",  # the same
+    ("get_replica_log_info", 0, "request"): (_OURS, "GetReplicaLogInfoRequest"),
+    ("get_replica_log_info", 0, "response"): (_OURS, "GetReplicaLogInfoResponse"),
+    ("elect_leaders", 3, "request"): (_OURS, "DesignatingElectLeadersRequest"),
+    # The same as the last one of kio's.
+    ("elect_leaders", 3, "response"): (
+        "kio.schema.elect_leaders.v2.response",
+        "ElectLeadersResponse",
+    ),
 }
 
 
@@ -119,9 +124,9 @@ _NOT_IN_KIO = {
 def kio_class(package: str, name: str, version: int, side: Side) -> Any:
     """kio's class of one message in one version, or ours where kio has none. The first call imports
     it."""
-    ours = _NOT_IN_KIO.get((package, version, side))
-    module = import_module(ours or f"kio.schema.{package}.v{version}.{side}")
-    return getattr(module, f"{name}{side.capitalize()}")
+    of_kio = f"kio.schema.{package}.v{version}.{side}", f"{name}{side.capitalize()}"
+    module, found = _NOT_IN_KIO.get((package, version, side), of_kio)
+    return getattr(import_module(module), found)
 
 
 @cache

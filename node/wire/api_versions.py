@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api, ApiRange
-from node.wire.declared import Error, Own
+from node.wire.declared import Error, Functions
 
 # The features of every controller here: name, lowest and highest level.
 SUPPORTED_FEATURES = (
@@ -59,10 +59,10 @@ class ApiVersionsResponse:
     error: Error
     apis: Annotated[tuple[ApiRange, ...], "api_keys"]
     supported: Annotated[
-        tuple[tuple[str, int, int], ...], Own(_read_supported, _write_supported)
+        tuple[tuple[str, int, int], ...], Functions(_read_supported, _write_supported)
     ] = ()
     finalized: Annotated[
-        tuple[tuple[str, int], ...], Own(_read_finalized, value=_write_finalized)
+        tuple[tuple[str, int], ...], Functions(_read_finalized, value=_write_finalized)
     ] = ()
     features_at: Annotated[int, "finalized_features_epoch"] = -1
 

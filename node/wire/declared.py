@@ -8,7 +8,7 @@ version follow from that, from our types and from kio's:
     members: tuple[Member, ...]                         the same name; `Member` is declared itself
     voter: Annotated[ReplicaKey, Parts(id="voter_id")]  several fields, which we keep together
     partitions: Annotated[tuple[Item, ...], Rows("topics", "partitions", by=...)]
-    anything: Annotated[str, Own(read, write)]          functions, where the shapes really differ
+    anything: Annotated[str, Functions(read, write)]    where the shapes really differ
 
 A field that a version lacks is left out, and read as our field's default, or as `absent`. What only
 kio has is written with kio's default, else as zero, empty or null, unless the API says otherwise.
@@ -33,8 +33,8 @@ _ERRORS = {code.value: code for code in ErrorCode}
 ITSELF = "."  # an element that is no struct
 _AT_TOP = "/"  # before a name: not in the partition
 # What names the topic of the quorum.
-METADATA: dict[str, Any] = dict.fromkeys(("topic_name", "topic", "name"), METADATA_TOPIC)
-METADATA |= {"topic_id": METADATA_TOPIC_ID}
+OF_QUORUM: dict[str, Any] = dict.fromkeys(("topic_name", "topic", "name"), METADATA_TOPIC)
+OF_QUORUM |= {"topic_id": METADATA_TOPIC_ID}
 # The index of a struct is read as a field of it.
 ENTRY = MarkedField(
     name="entry",
@@ -93,7 +93,7 @@ class OneBefore:
         self.names = (name,)
 
 
-class Own:
+class Functions:
     """Functions. `read`, if anything is read, takes kio's struct (of the quorum: the whole message,
     and its partition or None; of rows: each level). `write` takes ours and the version, `value` the
     value alone; they return values of kio's fields.
@@ -108,13 +108,13 @@ class Own:
         self.read, self.write, self.value = read, write, value
 
 
-Mark = Kio | Parts | Rows | OneBefore | Own
+FieldMark = Kio | Parts | Rows | OneBefore | Functions
 # Names that nearly every response has.
 Error = Annotated[ErrorCode, "error_code"]
 Message = Annotated[str | None, "error_message"]
 
 
-def mark_of(mark: Mark | str) -> Mark:
+def mark_of(mark: FieldMark | str) -> FieldMark:
     return Kio(mark) if isinstance(mark, str) else mark
 
 
@@ -128,7 +128,7 @@ def some_uuid(value: UUID | None) -> UUID:
     return ZERO_UUID if value is None else value
 
 
-def each(array: str, name: str) -> Own:
+def each(array: str, name: str) -> Functions:
     """An array of structs that have one field, and of which ours has the values."""
 
     def read(*entities: Any) -> Any:
@@ -140,12 +140,12 @@ def each(array: str, name: str) -> Own:
             return {array: None}
         return {array: tuple([SimpleNamespace(**{name: value}) for value in values])}
 
-    return Own(read, value=write)
+    return Functions(read, value=write)
 
 
-def since(version: int) -> Own:
+def since(version: int) -> Functions:
     """What a request says by its version alone: whether it is this one or a later."""
-    return Own(lambda entity: entity.__version__ >= version)
+    return Functions(lambda entity: entity.__version__ >= version)
 
 
 class Tagged(SimpleNamespace):
@@ -163,7 +163,7 @@ class Ours:
             kind, *marks = get_args(kind)
             mark = mark or mark_of(marks[0])
         self.name, self.kind = name, kind
-        self.mark: Mark = mark or Kio(name)
+        self.mark: FieldMark = mark or Kio(name)
 
     @property
     def null(self) -> Any:
@@ -211,7 +211,7 @@ def kio_fields(kio_class: Any) -> dict[str, MarkedField]:
     return found
 
 
-def find(mark: Mark, levels: Sequence[KioFields]) -> tuple[int, str] | None:
+def find(mark: FieldMark, levels: Sequence[KioFields]) -> tuple[int, str] | None:
     """The innermost level that has the field, and its name there."""
     if not isinstance(mark, Kio | OneBefore):
         return None

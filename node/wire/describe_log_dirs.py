@@ -6,7 +6,7 @@ from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.declared import Error
-from node.wire.entities import Partition, TopicPartition, in_topics, of_topics
+from node.wire.entities import PartitionFields, TopicPartition, in_topics, of_topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class DescribeLogDirsRequest:
 class DescribedLog:
     """`lag`: how many records below the high watermark it lacks."""
 
-    partition: Partition
+    partition: PartitionFields
     size: Annotated[int, "partition_size"]
     lag: Annotated[int, "offset_lag"] = 0
 

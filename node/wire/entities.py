@@ -9,7 +9,7 @@ from uuid import UUID
 from node.codec.varint import write_unsigned
 from node.ids import NO_NODE, ZERO_UUID, Endpoint, LogPosition
 from node.lazy_dataclass import dataclass
-from node.wire.declared import Kio, Own, Parts, Rows, Tagged
+from node.wire.declared import Functions, Kio, Parts, Rows, Tagged
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class TopicPartition:
     entry: int = field(default=0, compare=False)
 
 
-Partition = Annotated[TopicPartition, Parts()]
+PartitionFields = Annotated[TopicPartition, Parts()]
 _OF_TOPIC = ("entry", "name", "id")
 
 
@@ -62,10 +62,10 @@ def _write_leader(message: Any, _version: int) -> dict[str, Any]:
     return {"node_endpoints": (told,)}
 
 
-LeaderEndpoint = Annotated[Endpoint | None, Own(_read_leader, _write_leader)]
+LeaderEndpoint = Annotated[Endpoint | None, Functions(_read_leader, _write_leader)]
 
 
-def position(name: str, *, checks_offset: bool = False) -> Own:
+def position(name: str, *, checks_offset: bool = False) -> Functions:
     """A tagged epoch and offset; nothing if the epoch, or the offset, is below zero."""
 
     def read(*structs: Any) -> LogPosition | None:
@@ -77,7 +77,7 @@ def position(name: str, *, checks_offset: bool = False) -> Own:
     def write(at: LogPosition | None) -> dict[str, Any]:
         return {} if at is None else {name: Tagged(epoch=at.epoch, end_offset=at.offset)}
 
-    return Own(read, value=write)
+    return Functions(read, value=write)
 
 
 def pack_topic(out: bytearray, at: TopicPartition, count: int, *, by_id: bool) -> None:

@@ -25,7 +25,7 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.declared import Error, Kio, Own, Parts
+from node.wire.declared import Error, Functions, Kio, Parts
 from node.wire.entities import LeaderEndpoint, position
 
 # The messages of any version.
@@ -60,7 +60,7 @@ class FetchRequest:
     fetch_offset: Annotated[int, Kio("fetch_offset", absent=0)]
     last_epoch: Annotated[int, Kio("last_fetched_epoch", absent=0)]
     max_wait_ms: Annotated[int, "max_wait"]
-    max_bytes: Annotated[int, Own(_read_max_bytes, value=_write_max_bytes)]
+    max_bytes: Annotated[int, Functions(_read_max_bytes, value=_write_max_bytes)]
     high_watermark: int = NO_HIGH_WATERMARK
 
 

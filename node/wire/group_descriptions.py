@@ -8,8 +8,8 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.declared import Error, Kio, Message, OneBefore, Own, our_error
-from node.wire.entities import Partition, TopicPartition, in_topics, of_topics
+from node.wire.declared import Error, Functions, Kio, Message, OneBefore, our_error
+from node.wire.entities import PartitionFields, TopicPartition, in_topics, of_topics
 from node.wire.group_offsets import LIST_FLEXIBLE, pack_listed
 
 # FindCoordinator 0-6: the broker that coordinates a group, or a transactional id.
@@ -45,7 +45,7 @@ def _write_error(group: "DescribedGroup", version: int) -> dict[str, Any]:
 class FindCoordinatorRequest:
     """One key before version 4."""
 
-    keys: Annotated[tuple[str, ...], Own(_read_keys, value=_write_keys)]
+    keys: Annotated[tuple[str, ...], Functions(_read_keys, value=_write_keys)]
     key_type: int = GROUP
 
 
@@ -112,7 +112,7 @@ class DescribedMember:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
     id: Annotated[str, "group_id"]
-    error: Annotated[ErrorCode, Own(_read_error, _write_error)] = ErrorCode.NONE
+    error: Annotated[ErrorCode, Functions(_read_error, _write_error)] = ErrorCode.NONE
     message: Message = None
     state: Annotated[str, "group_state"] = ""
     protocol_type: str = ""
@@ -171,7 +171,7 @@ class OffsetDeleteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedOffset:
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.declared import Error, Kio, OneBefore, Own, our_error, since
+from node.wire.declared import Error, Functions, Kio, OneBefore, our_error, since
 
 _FIRST_OF_SEVERAL = 3  # LeaveGroup
 
@@ -62,7 +62,7 @@ class LeftMember:
 class LeaveGroupResponse:
     """`error` is that of the only member before version 3."""
 
-    error: Annotated[ErrorCode, Own(_read_left, _write_left)] = ErrorCode.NONE
+    error: Annotated[ErrorCode, Functions(_read_left, _write_left)] = ErrorCode.NONE
     members: tuple[LeftMember, ...] = ()
 
 

@@ -15,7 +15,7 @@ from node.ids import NO_OFFSET
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
 from node.wire.declared import Error, Kio, OneBefore
-from node.wire.entities import Partition, TopicPartition, by_topic, in_topics, of_topics
+from node.wire.entities import PartitionFields, TopicPartition, by_topic, in_topics, of_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,7 +135,7 @@ _COMMITTED = in_topics("topics", "partitions", entries=True)
 class CommittedOffset:
     """`offset` is the next to be read; `epoch` that of the record before it, -1 if not given."""
 
-    partition: Partition
+    partition: PartitionFields
     offset: Annotated[int, "committed_offset"]
     epoch: Annotated[int, "committed_leader_epoch"] = -1
     metadata: Annotated[str | None, "committed_metadata"] = None
@@ -154,7 +154,7 @@ class OffsetCommitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitResult:
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
 
 
@@ -197,7 +197,7 @@ class OffsetFetchRequest:
 class FetchedOffset:
     """`NO_OFFSET`: none was committed."""
 
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     offset: Annotated[int, "committed_offset"] = NO_OFFSET
     epoch: Annotated[int, "committed_leader_epoch"] = -1

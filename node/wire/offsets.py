@@ -10,8 +10,8 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Own
-from node.wire.entities import Partition, in_topics
+from node.wire.declared import Error, Functions
+from node.wire.entities import PartitionFields, in_topics
 
 # In place of a timestamp: the last committed offset, the first one, the record of the maximum
 # timestamp (KIP-734), and those of tiered storage (KIP-405, KIP-1005, KIP-1023).
@@ -35,7 +35,7 @@ _IN_TOPICS = in_topics("topics", "partitions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtOffset:
-    partition: Partition
+    partition: PartitionFields
     timestamp_ms: Annotated[int, "timestamp"]  # or a special one
     epoch: Annotated[int, "current_leader_epoch"] = _NOT_SAID
 
@@ -44,14 +44,14 @@ class SoughtOffset:
 class ListOffsetsRequest:
     """`version` is the request's, by which special times are known."""
 
-    version: Annotated[int, Own(attrgetter("__version__"))] = _NEWEST
+    version: Annotated[int, Functions(attrgetter("__version__"))] = _NEWEST
     replica: Annotated[NodeId, "replica_id"] = NodeId(-1)
     partitions: Annotated[tuple[SoughtOffset, ...], _IN_TOPICS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedOffset:
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     timestamp_ms: Annotated[int, "timestamp"] = _NOT_SAID
     offset: int = _NOT_SAID
@@ -75,7 +75,7 @@ LIST_OFFSETS = Api(
 class SoughtEpoch:
     """The end of `sought`; `epoch` is the leader's as the client knows it."""
 
-    partition: Partition
+    partition: PartitionFields
     epoch: Annotated[int, "current_leader_epoch"] = _NOT_SAID
     sought: Annotated[int, "leader_epoch"]
 
@@ -88,7 +88,7 @@ class OffsetForLeaderEpochRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEnd:
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     epoch: Annotated[int, "leader_epoch"] = _NOT_SAID
     end: Annotated[int, "end_offset"] = _NOT_SAID
@@ -120,7 +120,7 @@ TO_HIGH_WATERMARK = -1  # in the place of an offset
 class RecordsToDelete:
     """All below `offset`."""
 
-    partition: Partition
+    partition: PartitionFields
     offset: int
 
 
@@ -134,7 +134,7 @@ class DeleteRecordsRequest:
 class DeletedRecords:
     """No replica has anything below `low_watermark`."""
 
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     low_watermark: int = _NOT_SAID
 

@@ -22,9 +22,9 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Kio, Own, Tagged, since
+from node.wire.declared import Error, Functions, Kio, Tagged, since
 from node.wire.entities import (
-    Partition,
+    PartitionFields,
     TopicPartition,
     by_topic,
     in_topics,
@@ -49,7 +49,7 @@ class FetchedPartition:
     `log_start` the log start of a follower that asks (KIP-107). -1: not given.
     """
 
-    partition: Partition
+    partition: PartitionFields
     offset: Annotated[int, "fetch_offset"]
     epoch: Annotated[int, "current_leader_epoch"] = NO_EPOCH
     last_epoch: Annotated[int, "last_fetched_epoch"] = NO_EPOCH
@@ -116,15 +116,17 @@ def _write_records(found: "FetchedRecords", _version: int) -> dict[str, Any]:
 class FetchedRecords:
     """At most one of `diverging` and `records` says how to go on."""
 
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     high_watermark: int = -1
     log_start: Annotated[int, "log_start_offset"] = NO_OFFSET
     diverging: Annotated[LogPosition | None, position("diverging_epoch")] = None
-    leader: Annotated[NodeId, Own(_read_leader, _write_leader)] = NO_NODE
-    leader_epoch: Annotated[int, Own(_read_leader_epoch)] = NO_EPOCH
-    records: Annotated[bytes, Own(_read_records, _write_records)] = b""
-    sliced: Annotated[Slice | None, Own()] = None  # in place of records: where they are in files
+    leader: Annotated[NodeId, Functions(_read_leader, _write_leader)] = NO_NODE
+    leader_epoch: Annotated[int, Functions(_read_leader_epoch)] = NO_EPOCH
+    records: Annotated[bytes, Functions(_read_records, _write_records)] = b""
+    sliced: Annotated[Slice | None, Functions()] = (
+        None  # in place of records: where they are in files
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Own, Tagged
-from node.wire.entities import Partition, by_topic, in_topics, pack_topic
+from node.wire.declared import Error, Functions, Tagged
+from node.wire.entities import PartitionFields, by_topic, in_topics, pack_topic
 
 # InitProducerId 0-5: an id for an idempotent producer (KIP-98).
 
@@ -80,7 +80,7 @@ _NO_TIME = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedPartition:
-    partition: Partition
+    partition: PartitionFields
     records: bytes
 
 
@@ -100,12 +100,12 @@ class ProduceResult:
     the timestamp given to the records; -1: they keep their own.
     """
 
-    partition: Partition
+    partition: PartitionFields
     error: Error = ErrorCode.NONE
     base_offset: int = NO_OFFSET
     log_start: Annotated[int, "log_start_offset"] = NO_OFFSET
-    leader: Annotated[NodeId, Own(write=_write_leader)] = NO_NODE
-    leader_epoch: Annotated[int, Own()] = -1
+    leader: Annotated[NodeId, Functions(write=_write_leader)] = NO_NODE
+    leader_epoch: Annotated[int, Functions()] = -1
     append_ms: Annotated[int, "log_append_time"] = _NO_TIME
 
 

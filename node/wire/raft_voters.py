@@ -7,7 +7,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Endpoint, Epoch, NodeId, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.declared import Error, Kio, Message, Own, Parts, Tagged
+from node.wire.declared import Error, Functions, Kio, Message, Parts, Tagged
 
 # DescribeQuorum: the leader, and the progress of replicas as the leader sees it.
 
@@ -70,7 +70,7 @@ class DescribeQuorumResponse:
     high_watermark: int = -1
     voters: Annotated[tuple[ReplicaStatus, ...], "current_voters"] = ()
     observers: tuple[ReplicaStatus, ...] = ()
-    nodes: Annotated[_Nodes, Own(_read_nodes, value=_write_nodes)] = ()
+    nodes: Annotated[_Nodes, Functions(_read_nodes, value=_write_nodes)] = ()
 
 
 DESCRIBE_QUORUM = Api(
@@ -120,7 +120,7 @@ class UpdateVoterResponse:
     error: Error = ErrorCode.NONE
     leader: Annotated[NodeId, "current_leader.leader_id"] = NO_NODE
     epoch: Annotated[Epoch, "current_leader.leader_epoch"] = Epoch(-1)
-    leader_endpoint: Annotated[Endpoint | None, Own(_read_address, _write_address)] = None
+    leader_endpoint: Annotated[Endpoint | None, Functions(_read_address, _write_address)] = None
 
 
 ADD_RAFT_VOTER = Api(80, "AddRaftVoter", 0, 1, AddVoterRequest, VoterChangeResponse)

@@ -17,11 +17,11 @@ from node.errors import ErrorCode
 from node.wire.declared import (
     ENTRY,
     ITSELF,
-    METADATA,
+    OF_QUORUM,
+    Functions,
     KioFields,
     OneBefore,
     Ours,
-    Own,
     Parts,
     Read,
     Rows,
@@ -83,7 +83,7 @@ def _metadata_partition(topics: Iterable[Any]) -> Any | None:
             (partition,) = topic.partitions
         case _:
             return None
-    is_metadata = all(getattr(topic, name, value) == value for name, value in METADATA.items())
+    is_metadata = all(getattr(topic, name, value) == value for name, value in OF_QUORUM.items())
     names = ("partition_index", "partition", "index")
     return partition if is_metadata and not any(getattr(partition, n, 0) for n in names) else None
 
@@ -110,7 +110,7 @@ def _made(message_class: Any, levels: Sequence[_Level], names: dict[str, Any], *
 def _read(ours: Ours, levels: Sequence[_Level], names: dict[str, Any]) -> str | None:
     """None: the version lacks it, or it is not carried."""
     mark = ours.mark
-    if isinstance(mark, Own):
+    if isinstance(mark, Functions):
         structs = ", ".join(variable for variable, _, is_bare in levels if not is_bare)
         return None if mark.read is None else f"{_bound(mark.read, names)}({structs})"
     if isinstance(mark, Rows):

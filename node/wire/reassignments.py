@@ -10,7 +10,7 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import AT_ONCE, NAMES, NAMES_AND_MORE, PARTITIONS, Api
-from node.wire.declared import Error, Kio, Message, Own, Parts, Rows, since
+from node.wire.declared import Error, Functions, Kio, Message, Parts, Rows, since
 
 # ElectLeaders: an operator requests an election of the preferred leader, or an unclean one
 # (KIP-183, KIP-460); or the best of the replicas, or one that the operator names (KIP-966, part
@@ -83,7 +83,7 @@ class ElectLeadersRequest:
 
     kind: Annotated[int, Kio("election_type", absent=PREFERRED)]
     partitions: Annotated[tuple[NamedPartition, ...] | None, _NAMED]
-    desired: Annotated[tuple[int | None, ...], Own(_read_desired, _write_desired)] = ()
+    desired: Annotated[tuple[int | None, ...], Functions(_read_desired, _write_desired)] = ()
     timeout_ms: Annotated[int, "timeout"] = 60_000
     has_recovery: Annotated[bool, since(_WITH_RECOVERY)] = False
 
@@ -119,7 +119,9 @@ class ElectLeadersResponse:
 
     error: Error = ErrorCode.NONE
     results: Annotated[tuple[ElectionResult, ...], _ELECTED] = ()
-    topics: Annotated[tuple[str, ...], Own(write=_write_elected)] = field(default=(), compare=False)
+    topics: Annotated[tuple[str, ...], Functions(write=_write_elected)] = field(
+        default=(), compare=False
+    )
 
 
 ELECT_LEADERS = Api(

@@ -12,7 +12,7 @@ from node.ids import NO_EPOCH
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
 from node.wire.declared import Error
-from node.wire.entities import Partition, TopicPartition, in_topics, of_topics
+from node.wire.entities import PartitionFields, TopicPartition, in_topics, of_topics
 
 MOST_ASKED = 1000  # partitions of one request that are served
 
@@ -31,7 +31,7 @@ class ReplicaLogInfo:
     """`leader_epoch`: of the partition, as far as the broker knows: it fences answers given before
     that epoch. `last_epoch`: of the last record, or -1; `end`: the log end offset."""
 
-    partition: Partition
+    partition: PartitionFields
     last_epoch: Annotated[int, "last_written_leader_epoch"] = NO_EPOCH
     leader_epoch: Annotated[int, "current_leader_epoch"] = NO_EPOCH
     end: Annotated[int, "log_end_offset"] = -1

@@ -10,7 +10,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, Endpoint, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
-from node.wire.declared import Error, Kio, Message, Own, each, some_uuid
+from node.wire.declared import Error, Functions, Kio, Message, each, some_uuid
 
 # DescribeCluster, with its endpoint type (KIP-919).
 
@@ -88,9 +88,9 @@ class MetadataRequest:
     version 4 a client could not forbid it (KIP-361).
     """
 
-    topics: Annotated[tuple[SoughtTopic, ...] | None, Own(_read_sought, _write_sought)] = None
+    topics: Annotated[tuple[SoughtTopic, ...] | None, Functions(_read_sought, _write_sought)] = None
     may_create: Annotated[bool, Kio("allow_auto_topic_creation", absent=True)] = False
-    is_too_early: Annotated[bool, Own(_is_too_early)] = False
+    is_too_early: Annotated[bool, Functions(_is_too_early)] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class MetadataResponse:
 
     cluster_id: Annotated[str, Kio("cluster_id", absent="")]
     controller: Annotated[NodeId, Kio("controller_id", absent=NO_NODE)]
-    brokers: Annotated[_Brokers, Own(_read_brokers, value=_write_brokers)]
+    brokers: Annotated[_Brokers, Functions(_read_brokers, value=_write_brokers)]
     topics: tuple[DescribedTopic, ...]
 
 

@@ -67,7 +67,7 @@ class TopicPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ElectLeadersRequest:
+class DesignatingElectLeadersRequest:
     __version__: ClassVar[int] = 3
     __flexible__: ClassVar[bool] = True
     __api_key__: ClassVar[int] = 43

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import AT_ONCE, Api
-from node.wire.declared import Error, Message, Own
+from node.wire.declared import Error, Functions, Message
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
@@ -38,7 +38,7 @@ def _write_features(message: "UpdateFeaturesResponse", version: int) -> dict[str
 class FeatureUpdate:
     name: Annotated[str, "feature"]
     level: Annotated[int, "max_version_level"]
-    kind: Annotated[int, Own(_read_kind, value=_write_kind)] = UPGRADE
+    kind: Annotated[int, Functions(_read_kind, value=_write_kind)] = UPGRADE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class UpdateFeaturesResponse:
 
     error: Error = ErrorCode.NONE
     message: Message = None
-    features: Annotated[tuple[str, ...], Own(_read_features, _write_features)] = ()
+    features: Annotated[tuple[str, ...], Functions(_read_features, _write_features)] = ()
 
 
 UPDATE_FEATURES = Api(

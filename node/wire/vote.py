@@ -12,7 +12,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Endpoint, Epoch, NodeId, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.declared import Error, Kio, Own, Parts, some_uuid
+from node.wire.declared import Error, Functions, Kio, Parts, some_uuid
 from node.wire.entities import LeaderEndpoint
 
 
@@ -93,7 +93,9 @@ class EndQuorumEpochRequest:
     partition_ok: bool = True
     leader: Annotated[NodeId, Kio("leader_id", absent=NO_NODE)]
     epoch: Annotated[Epoch, Kio("leader_epoch", absent=0)]
-    preferred: Annotated[tuple[ReplicaKey, ...], Own(_read_preferred, value=_write_preferred)] = ()
+    preferred: Annotated[
+        tuple[ReplicaKey, ...], Functions(_read_preferred, value=_write_preferred)
+    ] = ()
     leader_endpoints: tuple[Endpoint, ...] = ()
 
 

@@ -15,11 +15,11 @@ from node.codec.fields import MarkedField, UnencodableMessage, marked_fields
 from node.errors import ErrorCode
 from node.wire.declared import (
     ITSELF,
-    METADATA,
+    OF_QUORUM,
+    Functions,
     KioFields,
     OneBefore,
     Ours,
-    Own,
     Parts,
     Rows,
     Tagged,
@@ -56,7 +56,7 @@ def quorum_writer(message_class: Any, kio_class: Any, always: Any = None) -> Wri
     levels = (kio_fields(kio_class), kio_fields(partition_class))
     write_top = _struct_writer(message_class, levels, kio_class, fixed, 0)
     write_partition = _struct_writer(message_class, levels, partition_class, fixed, 1)
-    blank = _blanks(topic_class, METADATA)
+    blank = _blanks(topic_class, OF_QUORUM)
 
     def write(message: Any) -> Any:
         made = write_top(message)
@@ -102,7 +102,7 @@ def _struct_writer(
     only: list[tuple[Write, Write]] = []
     owns: list[Callable[[Any, int], dict[str, Any]]] = []
     for path, ours in _paths(message_class) if paths is None else paths:
-        if isinstance(ours.mark, Own):
+        if isinstance(ours.mark, Functions):
             owns += _own_writer(path, ours.mark)
         elif isinstance(ours.mark, Rows):
             if ours.mark.path[0] in levels[at_level]:
@@ -146,7 +146,7 @@ def _only(elements: Sequence[Any]) -> Any:
     return elements[0]
 
 
-def _own_writer(path: str, mark: Own) -> list[Callable[[Any, int], dict[str, Any]]]:
+def _own_writer(path: str, mark: Functions) -> list[Callable[[Any, int], dict[str, Any]]]:
     if mark.write is not None:
         return [mark.write]
     if mark.value is None:

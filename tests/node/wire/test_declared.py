@@ -19,7 +19,7 @@ from node.ids import METADATA_TOPIC
 from node.wire.api import Api, Side, kio_class
 from node.wire.api_versions import API_VERSIONS
 from node.wire.apis import APIS, BROKER_APIS, BROKER_BY_KEY, BY_KEY
-from node.wire.declared import Own, Parts, Rows, find, kio_fields, ours_of, quorum_classes
+from node.wire.declared import Functions, Parts, Rows, find, kio_fields, ours_of, quorum_classes
 from node.wire.frames import decode_request, decode_response, encode_response, written
 from node.wire.headers import RequestHeader
 from tests.node.wire.sample_requests import REQUESTS
@@ -132,7 +132,7 @@ def named(message_class: Any, levels: list[Any], top: Any) -> Iterator[str]:
     for ours in ours_of(message_class):
         where = f"{message_class.__name__}.{ours.name}"
         mark = ours.mark
-        if isinstance(mark, Own | Parts):
+        if isinstance(mark, Functions | Parts):
             yield where
         elif isinstance(mark, Rows):
             if mark.path[0] in kio_fields(top):
