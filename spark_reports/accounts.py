@@ -4,8 +4,8 @@ A task reads some runs and returns a row for each, so only those rows are shuffl
 both counts and culprits.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ SCHEMA = (
 
 def accounts(session: SparkSession, runs: Iterable[SealedRun]) -> DataFrame:
     """One row a run, as `Account`."""
-    rows = [(str(run.directory), run.info.run_id) for run in runs]
+    rows = [(str(run.directory), run.key) for run in runs]
     tasks = max(len(rows) // _RUNS_A_TASK, session.sparkContext.defaultParallelism)
     paths = session.createDataFrame(rows, "directory STRING, run_id STRING")
     return paths.repartition(min(tasks, len(rows))).mapInArrow(_counted, SCHEMA)
@@ -42,11 +42,14 @@ def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist([asdict(account)], schema=_ARROW)
 
 
-def _account(directory: Path, run_id: str) -> Account:
+def _account(directory: Path, key: str) -> Account:
+    """With the run's key in place of its run id."""
     try:
-        return account_of(Evidence(read_run(directory)))
+        found = account_of(Evidence(read_run(directory)))
     except Exception as error:  # noqa: BLE001 - whatever it is, the report says it of this run
-        return Account(run_id=run_id, problem=f"{type(error).__name__}: {error}")
+        return Account(run_id=key, problem=f"{type(error).__name__}: {error}")
+    culprits = tuple(replace(culprit, run_id=key) for culprit in found.culprits)
+    return replace(found, run_id=key, culprits=culprits)
 
 
 def _struct(**columns: pa.DataType) -> pa.DataType:
@@ -100,10 +103,20 @@ def lost(counted: DataFrame) -> DataFrame:
     return each.groupBy("run_id").agg(F.sum(count).alias("lost"))
 
 
-def culprits(counted: DataFrame, *, limit: int) -> DataFrame:
-    """The lost and the unexpected, at most `limit`, in a fixed order."""
-    each = counted.select(F.explode("culprits").alias("culprit")).select("culprit.*")
-    return each.orderBy("run_id", "t0", "key", "value").limit(limit)
+def culprits(counted: DataFrame, runs: Sequence[SealedRun], *, limit: int) -> DataFrame:
+    """The lost and the unexpected, at most `limit`. First come those that were not expected; among
+    them the first one of each run, the newest run first, then the second one of each.
+
+    So no run hides another one, and what is old or expected hides nothing.
+    """
+    newest = sorted(runs, key=lambda run: (run.began, run.key), reverse=True)
+    order = [(run.key, run.is_expected_invalid, place) for place, run in enumerate(newest)]
+    session = counted.sparkSession
+    known = session.createDataFrame(order, "run_id STRING, expected BOOLEAN, place BIGINT")
+    each = counted.select(F.posexplode("culprits").alias("nth", "culprit"))
+    placed = each.select("nth", "culprit.*").join(F.broadcast(known), on="run_id", how="inner")
+    ordered = placed.orderBy("expected", "nth", "place").limit(limit)
+    return ordered.drop("expected", "nth", "place")
 
 
 def problems(counted: DataFrame) -> DataFrame:

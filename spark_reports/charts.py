@@ -62,8 +62,10 @@ def charts_of(summary: ReportSummary) -> dict[str, Spec]:
     return {name: spec for name, spec in found.items() if spec is not None}
 
 
-def verdicts(summary: ReportSummary) -> Spec:
+def verdicts(summary: ReportSummary) -> Spec | None:
     """Runs by verdict, a bar a scenario."""
+    if not summary.archive.runs:
+        return None
     counted = Counter((run.scenario, verdict_word(run)) for run in summary.archive.runs)
     per_scenario = Counter(run.scenario for run in summary.archive.runs)
     values = [

@@ -66,7 +66,8 @@ _GLOB_CHARACTERS = re.compile(r"([\\\[\]{}*?])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The tables of many runs, each row with its `run_id`; `runs` has one row a run."""
+    """The tables of many runs, each row with its `run_id`, which is the key of its run; `runs` has
+    one row a run."""
 
     runs: DataFrame
     ops: DataFrame
@@ -77,7 +78,7 @@ class Tables:
 def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
     """All tables of the runs (at least one), read lazily."""
     tables = {name: read_table(session, name, schema, runs) for name, schema in SCHEMAS.items()}
-    rows = [(run.info.run_id, run.scenario, run.version) for run in runs]
+    rows = [(run.key, run.scenario, run.version) for run in runs]
     return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
 
 
@@ -85,7 +86,7 @@ def read_table(
     session: SparkSession, name: str, schema: StructType | str, runs: Sequence[SealedRun]
 ) -> DataFrame:
     """One table of all runs. Spark takes a path for a glob, so its characters are escaped."""
-    run_ids = {str(run.table(name)): run.info.run_id for run in runs}
+    run_ids = {str(run.table(name)): run.key for run in runs}
     paths = [_GLOB_CHARACTERS.sub(r"\\\1", path) for path in run_ids]
     frame = session.read.schema(schema).parquet(*paths)
     known = session.createDataFrame(_files(frame, run_ids), "file string, run_id string")

@@ -1,11 +1,12 @@
 """From run directories to a page: the one place that reads, computes and writes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from checkers.verdict import counted
-from spark_reports.sealed_archive import Archive, examine
+from spark_reports.sealed_archive import Archive, survey
 from spark_reports.session import SessionSettings, open_session
 
 if TYPE_CHECKING:
@@ -20,34 +21,57 @@ _Row = TypeVar("_Row")
 
 
 class NothingToReportError(Exception):
-    """None of the directories is a sealed run; the message names them with the reasons."""
+    """None of the paths has a run or a campaign; the message names them with the reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a reader has to know besides the page: the directories of its runs, and a sentence for
+    each contradiction between tables and a verdict, and for each damaged run."""
+
+    runs: tuple[str, ...]
+    contradictions: tuple[str, ...]
+    damaged: tuple[str, ...]
 
 
 def build(
-    run_directories: Iterable[Path],
+    paths: Iterable[Path],
     out: Path,
     master: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Sequence[str]:
-    """Report on the sealed runs in these directories, in one HTML page at `out`.
+) -> Built:
+    """Report on the runs and campaigns in these paths, in one HTML page at `out`.
 
-    Returns a sentence for each contradiction between tables and a verdict. `progress` is called
-    with the next step, in a few words. Raises NothingToReportError, and JavaNotFoundError where
-    Spark cannot start.
+    `progress` is called with the next step, in a few words. Raises NothingToReportError, and
+    JavaNotFoundError where Spark cannot start.
     """
     progress("looking at the runs")
-    archive = examine(run_directories)
-    if not archive.runs:
+    archive = survey(paths)
+    if archive.is_empty:
         raise NothingToReportError(_nothing(archive))
-    progress(f"starting Spark for {counted(len(archive.runs), 'run')}")
-    with open_session(_settings(archive, master)) as session:
-        summary = summarize(session, archive, progress)
+    summary = _summary(archive, master, progress)
     progress("drawing the page")
     from spark_reports.report_page import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(render(summary, out), encoding="utf-8")
-    return [f"{run.directory}: {words}" for run, words in summary.contradicted]
+    return Built(
+        runs=tuple(str(run.directory) for run in archive.runs),
+        contradictions=tuple(f"{run.directory}: {words}" for run, words in summary.contradicted),
+        damaged=tuple(f"{each.directory}: {each.reason}" for each in archive.damaged),
+    )
+
+
+def _summary(
+    archive: Archive, master: str | None, progress: Callable[[str], None]
+) -> "ReportSummary":
+    if not archive.runs:
+        from spark_reports.report_summary import ReportSummary
+
+        return ReportSummary(archive=archive)
+    progress(f"starting Spark for {counted(len(archive.runs), 'run')}")
+    with open_session(_settings(archive, master)) as session:
+        return summarize(session, archive, progress)
 
 
 def _settings(archive: Archive, master: str | None) -> SessionSettings:
@@ -76,7 +100,8 @@ def summarize(
     progress("durability: every record and every write")
     counted = accounts.accounts(session, archive.runs).persist()
     cells = _cells(accounts.cells(counted, tables.runs))
-    culprits = _rows(accounts.culprits(counted, limit=CULPRITS_LIMIT), Culprit)
+    named = accounts.culprits(counted, archive.runs, limit=CULPRITS_LIMIT)
+    culprits = tuple(Culprit(**row.asDict()) for row in named.collect())
     lost = {row["run_id"]: row["lost"] for row in accounts.lost(counted).collect()}
     problems = {row["run_id"]: row["problem"] for row in accounts.problems(counted).collect()}
     counted.unpersist()
@@ -116,4 +141,4 @@ def _rows(frame: "DataFrame", kind: type[_Row]) -> tuple[_Row, ...]:
 
 def _nothing(archive: Archive) -> str:
     reasons = "".join(f"\n  {skipped.directory}: {skipped.reason}" for skipped in archive.skipped)
-    return f"there is no sealed run to report on{reasons}\n  try: kraft-chaos run partition-leader"
+    return f"there is no run to report on{reasons}\n  try: kraft-chaos run partition-leader"

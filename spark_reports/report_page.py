@@ -13,15 +13,18 @@ import vl_convert
 from checkers.page import units
 from checkers.page.document import STYLE, Child, Markup, tag
 from checkers.page.page_tables import fact_list
-from checkers.verdict import Verdict, counted, worst
+from checkers.verdict import Verdict, counted
 from spark_reports.charts import Spec, charts_of
 from spark_reports.fate_counts import RECORDS, WRITES
-from spark_reports.report_summary import GroupCounts, ReportSummary, share_of, total, verdict_word
+from spark_reports.report_summary import ReportSummary, share_of, total, verdict_word
 from spark_reports.report_tables import (
+    campaign_table,
     contradiction_table,
     durability_tables,
     election_table,
     latency_table,
+    planted_table,
+    red_seed_table,
     run_table,
     scenario_table,
     sides_table,
@@ -57,13 +60,15 @@ def render(summary: ReportSummary, out: Path) -> str:
     body = (
         _head(summary),
         _contradictions(summary, out),
+        _left_out(summary),
         _sides(summary),
         _section("Verdicts", _chart(charts, "verdicts"), scenario_table(summary)),
         _section("Durability", _chart(charts, "durability"), durability_tables(summary, out)),
         _section("Latency around faults", _chart(charts, "latency"), latency_table(summary)),
         _section("Elections", _chart(charts, "elections"), election_table(summary)),
         _section("Runs", run_table(summary, out)),
-        _left_out(summary),
+        _campaigns(summary),
+        _planted(summary, out),
         _section("How to read this", *(tag("p", words) for words in _READING)),
     )
     head = tag(
@@ -95,7 +100,8 @@ _READING = (
     "Election: from the moment a fault that hit the leader was in force to the next node that led "
     "in a later epoch. Unavailable: at least half a second between successes, with attempts in it.",
     "Void and unknown runs are included, and named: a void run proves nothing about its fault, but "
-    "its losses are real.",
+    "its losses are real. Runs with a planted bug are in a section of their own, and in no other "
+    "number. A run that is damaged is an error, whatever it was before.",
 )
 
 
@@ -128,13 +134,14 @@ def _sides(summary: ReportSummary) -> Markup | None:
 
 def _head(summary: ReportSummary) -> Markup:
     runs = summary.archive.runs
-    verdict = Verdict.INVALID if summary.contradicted else _verdict(runs)
+    verdict = summary.verdict
     facts: list[tuple[str, Child]] = [
         ("runs", units.quantity(len(runs))),
         *((f"{word} runs", units.quantity(n)) for word, n in _by_verdict(runs)),
         ("invalid as expected", units.quantity(sum(run.is_expected_invalid for run in runs))),
         *(fact for kind in _kinds(summary) for fact in _facts(summary, kind)),
         ("runs undecided", units.quantity(len(summary.doubtful(runs)))),
+        ("runs with planted bugs", units.quantity(len(summary.archive.planted))),
         ("left out", units.quantity(len(summary.archive.skipped))),
     ]
     return tag(
@@ -156,24 +163,12 @@ def _word(runs: Sequence[SealedRun], verdict: Verdict) -> str:
     return "as expected" if lost and verdict is Verdict.VALID else verdict.word
 
 
-def _verdict(runs: Sequence[SealedRun]) -> Verdict:
-    """The worst verdict without expected invalid runs; with only those, valid."""
-    found = [
-        Verdict.VALID if run.is_expected_invalid else run.verdict or Verdict.UNKNOWN for run in runs
-    ]
-    return Verdict.INVALID if any(run.is_surprise for run in runs) else worst(found)
-
-
 def _kinds(summary: ReportSummary) -> list[str]:
-    return [kind for kind in (RECORDS, WRITES) if _of(summary, kind)]
-
-
-def _of(summary: ReportSummary, kind: str) -> list[GroupCounts]:
-    return [cell for cell in summary.cells if cell.counts.kind == kind]
+    return [kind for kind in (RECORDS, WRITES) if summary.counted_cells(kind)]
 
 
 def _facts(summary: ReportSummary, kind: str) -> list[tuple[str, Child]]:
-    cells = _of(summary, kind)
+    cells = summary.counted_cells(kind)
     lost = total(cells, "lost")
     acknowledged = total(cells, "acknowledged")
     return [
@@ -196,18 +191,30 @@ def headline(summary: ReportSummary) -> str:
         said[0] += f", and {expected:,} broke a promise as expected"
     said += [_losses(summary, kind) for kind in _kinds(summary)]
     doubtful, skipped = summary.doubtful(runs), summary.archive.skipped
+    damaged = summary.archive.damaged
+    if damaged:
+        said.insert(0, f"{counted(len(damaged), 'run')} cannot be read, and may have lost anything")
+    said += [_campaigns_said(summary)] if summary.archive.campaigns else []
     if contradicted := summary.contradicted:
         said.append(f"The tables of {counted(len(contradicted), 'run')} contradict the verdict")
     if doubtful:
         said.append(f"Losses are undecided in {counted(len(doubtful), 'run')}")
     if skipped:
-        said.append(f"Directories left out, with the reason below: {len(skipped):,}")
+        said.append(f"Left out, with the reason below: {len(skipped):,}")
     return ". ".join(said) + "."
+
+
+def _campaigns_said(summary: ReportSummary) -> str:
+    """`3 of 2,000 seeds of campaigns were not as they should be`; planted bugs apart."""
+    rows = [each for each in summary.archive.campaigns if not each.mutation]
+    red = sum(len(each.red) for each in rows)
+    seeds = sum(each.seeds for each in rows)
+    return f"{red:,} of {seeds:,} seeds of campaigns were not as they should be"
 
 
 def _losses(summary: ReportSummary, kind: str) -> str:
     """`417 of 831 acknowledged records were lost (417 where it was expected)`."""
-    cells = _of(summary, kind)
+    cells = summary.counted_cells(kind)
     lost, acknowledged = total(cells, "lost"), total(cells, "acknowledged")
     planned = {run.scenario for run in summary.archive.runs if run.is_expected_invalid}
     foreseen = total([cell for cell in cells if cell.scenario in planned], "lost")
@@ -242,4 +249,17 @@ def _contradictions(summary: ReportSummary, out: Path) -> Markup | None:
 
 
 def _left_out(summary: ReportSummary) -> Markup | None:
+    """What is damaged stands above all numbers, which do not cover it."""
     return _section("Left out", skipped_table(summary)) if summary.archive.skipped else None
+
+
+def _campaigns(summary: ReportSummary) -> Markup | None:
+    if not summary.archive.campaigns:
+        return None
+    return _section("Campaigns", campaign_table(summary), red_seed_table(summary))
+
+
+def _planted(summary: ReportSummary, out: Path) -> Markup | None:
+    if not summary.archive.planted:
+        return None
+    return _section("Planted bugs", planted_table(summary, out))

@@ -1,9 +1,9 @@
 """The contents of a report as plain values: rows that Spark computed, without Spark types."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from checkers.verdict import Verdict, wilson
+from checkers.verdict import Verdict, wilson, worst
 from spark_reports.fate_counts import Culprit, FateCounts
 from spark_reports.phases import PHASES
 from spark_reports.sealed_archive import Archive, SealedRun
@@ -74,13 +74,35 @@ class ReportSummary:
     """
 
     archive: Archive
-    cells: tuple[GroupCounts, ...]
-    culprits: tuple[Culprit, ...]
-    problems: Mapping[str, str]
-    lost: Mapping[str, int]
-    outages: tuple[Outage, ...]
-    elections: tuple[LeaderLoss, ...]
-    latencies: tuple[Latency, ...]
+    cells: tuple[GroupCounts, ...] = ()
+    culprits: tuple[Culprit, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+    outages: tuple[Outage, ...] = ()
+    elections: tuple[LeaderLoss, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all but expected losses and planted bugs; a run that cannot be read is an
+        error, one that was not judged is unknown."""
+        archive = self.archive
+        if self.contradicted or any(run.is_surprise for run in archive.runs):
+            return Verdict.INVALID
+        return worst(
+            [
+                *(_counts_as(run) for run in archive.runs),
+                *(each.verdict for each in archive.skipped if each.verdict is not None),
+                *(rows.verdict for rows in archive.campaigns if not rows.mutation),
+            ]
+        )
+
+    def counted_cells(self, kind: str) -> list[GroupCounts]:
+        """The cells of one kind that enter totals: no node of theirs had a planted bug."""
+        planted = {run.scenario for run in self.archive.runs if run.info.mutation}
+        return [
+            cell for cell in self.cells if cell.counts.kind == kind and cell.scenario not in planted
+        ]
 
     @property
     def scenarios(self) -> list[str]:
@@ -94,7 +116,7 @@ class ReportSummary:
         return [(run, words) for run, words in found if words]
 
     def _contradiction(self, run: SealedRun) -> str:
-        counted = self.lost.get(run.info.run_id)
+        counted = self.lost.get(run.key)
         if counted is None or counted == (run.verdict_lost or 0):
             return ""
         if run.verdict is None:
@@ -110,11 +132,15 @@ class ReportSummary:
         return [(run, reason) for run, reason in reasons if reason]
 
     def _doubt(self, run: SealedRun) -> str:
-        if run.info.run_id in self.problems:
-            return f"not counted: {self.problems[run.info.run_id]}"
+        if run.key in self.problems:
+            return f"not counted: {self.problems[run.key]}"
         if run.verdict is None:
             return UNJUDGED
         return ", ".join(run.undecided)
+
+
+def _counts_as(run: SealedRun) -> Verdict:
+    return Verdict.VALID if run.is_expected_invalid else run.verdict or Verdict.UNKNOWN
 
 
 def verdict_word(run: SealedRun) -> str:

@@ -204,7 +204,7 @@ _CULPRIT_COLUMNS: tuple[Heading, ...] = (
 def _culprit_table(summary: ReportSummary, out: Path) -> Markup | None:
     if not summary.culprits:
         return None
-    runs = {run.info.run_id: run for run in summary.archive.runs}
+    runs = {run.key: run for run in summary.archive.runs}
     rows = [
         (
             "" if runs[culprit.run_id].is_expected_invalid else "bad",
@@ -301,6 +301,7 @@ def run_table(summary: ReportSummary, out: Path) -> Markup:
             not run.is_surprise,
             -(run.verdict or Verdict.UNKNOWN).value,
             run.info.run_id,
+            run.key,
         ),
     )
     rows = [
@@ -312,7 +313,7 @@ def run_table(summary: ReportSummary, out: Path) -> Markup:
                 _link(run, out),
                 str(run.info.seed),
                 run.info.target,
-                units.duration(longest.get(run.info.run_id)),
+                units.duration(longest.get(run.key)),
                 run.sentence,
             ),
         )
@@ -331,8 +332,8 @@ def _link(run: SealedRun, out: Path) -> Child:
     """To the run's own page, if it has one, relative to this one."""
     page = run.directory / "report.html"
     if not page.exists():
-        return run.info.run_id
-    return tag("a", run.info.run_id, href=quote(os.path.relpath(page, out.resolve().parent)))
+        return run.directory.name
+    return tag("a", run.directory.name, href=quote(os.path.relpath(page, out.resolve().parent)))
 
 
 def contradiction_table(summary: ReportSummary, out: Path) -> Markup:
@@ -345,9 +346,101 @@ def contradiction_table(summary: ReportSummary, out: Path) -> Markup:
 
 
 def skipped_table(summary: ReportSummary) -> Markup:
-    """Every directory that is not in the report, and why."""
+    """All that is not in the numbers, and why; the worst first."""
+    ordered = sorted(
+        summary.archive.skipped, key=lambda each: -(each.verdict or Verdict.VALID).value
+    )
     rows: list[tuple[str, Sequence[Child]]] = [
-        ("", (str(skipped.directory), skipped.reason)) for skipped in summary.archive.skipped
+        (
+            "bad" if each.verdict is Verdict.ERROR else "",
+            (
+                units.NOTHING if each.verdict is None else _word(each.verdict),
+                str(each.directory),
+                each.reason,
+            ),
+        )
+        for each in ordered
     ]
-    columns: tuple[Heading, ...] = (("directory", ""), ("why", "wide"))
+    columns: tuple[Heading, ...] = (("verdict", "fixed"), ("directory", ""), ("why", "wide"))
+    return table(columns, rows)
+
+
+def _word(verdict: Verdict) -> Markup:
+    return tag("span", verdict.word, class_=f"word {verdict.word}")
+
+
+_CAMPAIGN_COLUMNS: tuple[Heading, ...] = (
+    ("rows", ""),
+    ("scenario", ""),
+    ("planted bug", ""),
+    ("seeds", _NUMBER),
+    *((verdict.word, _NUMBER) for verdict in reversed(Verdict)),
+    ("unreadable lines", _NUMBER),
+)
+
+
+def campaign_table(summary: ReportSummary) -> Markup:
+    """Each campaign, with its seeds by verdict; an expected outcome counts as valid."""
+    rows: list[tuple[str, Sequence[Child]]] = [
+        (
+            "bad" if each.verdict in (Verdict.INVALID, Verdict.ERROR) and not each.mutation else "",
+            (
+                str(each.path),
+                each.scenario,
+                each.mutation,
+                units.quantity(each.seeds),
+                *(
+                    units.quantity(n) if (n := each.verdicts.get(v, 0)) else ""
+                    for v in reversed(Verdict)
+                ),
+                units.quantity(each.unreadable) if each.unreadable else "",
+            ),
+        )
+        for each in summary.archive.campaigns
+    ]
+    return table(_CAMPAIGN_COLUMNS, rows)
+
+
+def red_seed_table(summary: ReportSummary) -> Markup | None:
+    """The seeds that were not as they should be, without those of planted bugs."""
+    rows: list[tuple[str, Sequence[Child]]] = [
+        ("bad", (_word(red.verdict), each.scenario, str(red.seed), red.sentence, red.command))
+        for each in summary.archive.campaigns
+        if not each.mutation
+        for red in each.red
+    ]
+    columns: tuple[Heading, ...] = (
+        ("verdict", "fixed"),
+        ("scenario", ""),
+        ("seed", _NUMBER),
+        ("what it says", "wide"),
+        ("again", "wide"),
+    )
+    return table(columns, rows) if rows else None
+
+
+def planted_table(summary: ReportSummary, out: Path) -> Markup:
+    """The runs with planted bugs: the judge has to accuse them."""
+    rows: list[tuple[str, Sequence[Child]]] = [
+        (
+            "",
+            (
+                run.info.mutation,
+                run.scenario,
+                run.version,
+                tag("span", verdict_word(run), class_=f"word {verdict_word(run)}"),
+                _link(run, out),
+                run.sentence,
+            ),
+        )
+        for run in sorted(summary.archive.planted, key=lambda run: (run.info.mutation, run.key))
+    ]
+    columns: tuple[Heading, ...] = (
+        ("planted bug", "fixed"),
+        ("scenario", ""),
+        ("target", ""),
+        ("verdict", "fixed"),
+        ("run", ""),
+        ("what it says", "wide"),
+    )
     return table(columns, rows)

@@ -1,25 +1,39 @@
 """Which directories are sealed runs, and why others are not. Needs no Spark.
 
-Runs are found by their manifests, never by a glob: a directory with an interrupted seal has Parquet
-files without a manifest. What cannot be used is named, so that no report silently covers fewer runs
-than requested.
+Runs are judged by their manifests: a directory with an interrupted seal has Parquet files without a
+manifest. What cannot be used is named with a verdict of its own, so that no report silently covers
+fewer runs than requested.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 
-from checkers.history.sealed_run import RunInfo, read_run_info
-from checkers.history.store import VERDICT, UnreadableRunError, read_manifest, sealed_bytes
+from crc32c import crc32c
+
+from checkers.history.sealed_run import RunInfo, read_run_info, run_key
+from checkers.history.store import (
+    EVENTS,
+    MANIFEST,
+    VERDICT,
+    DamagedSealError,
+    UnreadableRunError,
+    read_manifest,
+    sealed_bytes,
+)
+from checkers.history.tables import TABLES
 from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
+from spark_reports.campaign_rows import ROWS, CampaignRows, read_rows
 
-# In reading order; named here so that pyspark is not imported for the names.
-USED_TABLES = (
-    *("ops", "faults", "node_events", "log_batches", "log_records", "disks"),
-    *("lost_batches", "lost_records", "lost_disks"),
-)
+_STAMP = re.compile(r"(\d{8}-\d{6})-")  # the moment at which a run began, in its directory's name
+
+_OF_RUNS = {"run.json", MANIFEST, VERDICT}  # a directory with one of these is a run, or was one
+_MISSING = ("no such file or directory", Verdict.UNKNOWN)
 
 # If one of these is undecided, it is also undecided whether the run lost anything.
 _OF_DURABILITY = frozenset(
@@ -46,11 +60,15 @@ class SealedRun:
 
     `verdict_lost`: the number of losses by its checks of durability; None where it has no such row.
 
-    `undecided` are the checks of durability, and of its premises, that decided nothing.
+    `undecided` are the checks of durability, and of its premises, that decided nothing. `key`
+    identifies it among all runs of all nights; its run id does not, since that of a simulated run
+    follows from its seed. `seal` is the checksum of its manifest.
     """
 
+    key: str
     directory: Path
     info: RunInfo
+    seal: int
     operations: int
     verdict: Verdict | None
     sentence: str
@@ -63,6 +81,18 @@ class SealedRun:
     def scenario(self) -> str:
         """With its side in a comparison: sides must not be added up."""
         return ", ".join(filter(None, (self.info.scenario, self.info.side)))
+
+    @property
+    def began(self) -> str:
+        """By the wall clock, in UTC, to the second: `2026-11-28T18:24:22`. The clock of a simulated
+        run is virtual, so the name of its directory tells."""
+        return moment_of(self.directory, self.info)
+
+    @property
+    def is_planted(self) -> bool:
+        """Whether it shows that the judge finds a planted bug: no run of the nodes as they are, and
+        no side of a comparison."""
+        return bool(self.info.mutation) and self.expected is None
 
     @property
     def version(self) -> str:
@@ -82,51 +112,158 @@ class SealedRun:
         return self.directory / f"{name}.parquet"
 
 
+def moment_of(directory: Path, info: RunInfo) -> str:
+    """When the run in this directory began, as `SealedRun.began`."""
+    stamped = _STAMP.match(directory.name)
+    if not (info.is_simulated and stamped):
+        return info.started_utc[:19]
+    moment = datetime.strptime(stamped[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    return moment.isoformat()[:19]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedRun:
-    """A directory that is not in the report, and why."""
+    """A directory or file that no number of the report covers, and why.
+
+    `verdict`: error if it is a damaged run; unknown if it is a run that was not sealed, or one of
+    another version; None if it is no run, or a copy of one that is in the report.
+    """
 
     directory: Path
     reason: str
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """All that a report covers."""
+    """All that a report covers; in `planted` are the runs with planted bugs."""
 
     runs: tuple[SealedRun, ...]
-    skipped: tuple[SkippedRun, ...]
+    skipped: tuple[SkippedRun, ...] = ()
+    planted: tuple[SealedRun, ...] = ()
+    campaigns: tuple[CampaignRows, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to report on: no run, damaged or not, and no campaign."""
+        told = any(each.verdict is not None for each in self.skipped if each.directory.exists())
+        return not (self.runs or self.planted or self.campaigns or told)
+
+    @property
+    def damaged(self) -> tuple[SkippedRun, ...]:
+        return tuple(each for each in self.skipped if each.verdict is Verdict.ERROR)
+
+
+def survey(paths: Iterable[Path]) -> Archive:
+    """Find all runs and campaigns in these paths and look at each. A directory stands for all that
+    is in it, at any depth; links in it are not followed."""
+    found = _Found()
+    for path in paths:
+        _walk(path, found)
+    campaigns = [_campaign(path, found) for path in sorted({path.resolve() for path in found.rows})]
+    archive = examine(found.runs, found.others)
+    return replace(archive, campaigns=tuple(each for each in campaigns if each is not None))
+
+
+@dataclass(slots=True)
+class _Found:
+    runs: list[Path] = field(default_factory=list)
+    rows: list[Path] = field(default_factory=list)
+    others: list[SkippedRun] = field(default_factory=list)
+
+    def other(self, path: Path, reason: str, verdict: Verdict | None = None) -> None:
+        self.others.append(SkippedRun(directory=path, reason=reason, verdict=verdict))
+
+
+def _walk(path: Path, found: _Found) -> None:
+    """One of the named paths: what holds nothing of ours is told, and no path is left out."""
+    try:
+        is_directory = path.is_dir()
+        if not is_directory and path.name == ROWS and path.is_file():
+            found.rows.append(path)
+        elif not is_directory:
+            missing = not path.exists()
+            found.other(path, *(_MISSING if missing else ("a file, and no run", None)))
+        else:
+            before = len(found.runs) + len(found.rows) + len(found.others)
+            _look_into(path, found)
+            if before == len(found.runs) + len(found.rows) + len(found.others):
+                found.other(path, "no run, and no campaign is in it")
+    except OSError as error:
+        found.other(path, f"cannot be looked at: {error.strerror}", Verdict.ERROR)
+
+
+def _look_into(directory: Path, found: _Found) -> None:
+    try:
+        inside = sorted(directory.iterdir())
+    except OSError as error:
+        found.other(directory, f"cannot be read: {error.strerror}", Verdict.ERROR)
+        return
+    names = {child.name for child in inside}
+    if names & _OF_RUNS or any(fnmatch(name, EVENTS) for name in names):
+        found.runs.append(directory)
+        return
+    if ROWS in names:
+        found.rows.append(directory / ROWS)
+    for child in inside:
+        if not child.name.startswith(".") and not child.is_symlink() and child.is_dir():
+            _look_into(child, found)
+
+
+def _campaign(path: Path, found: _Found) -> CampaignRows | None:
+    try:
+        return read_rows(path)
+    except OSError as error:
+        found.other(path, f"cannot be read: {error.strerror}", Verdict.ERROR)
+        return None
 
 
 class _UnusableError(Exception):
-    """Why a directory is not a run to report on."""
+    """Why a directory is not a run to report on, and the verdict of such a run."""
+
+    def __init__(self, reason: str, verdict: Verdict | None) -> None:
+        super().__init__(reason)
+        self.verdict = verdict
 
 
-def examine(directories: Iterable[Path]) -> Archive:
-    """Look at every directory once (`runs/latest` may name one again), in order of their paths."""
-    runs: dict[str, SealedRun] = {}
-    skipped: list[SkippedRun] = []
+def examine(directories: Iterable[Path], others: Sequence[SkippedRun] = ()) -> Archive:
+    """Look at every directory once (`runs/latest` may name one again), in order of their paths.
+    `others` are no runs, and are named with those that cannot be used."""
+    runs: dict[tuple[str, int], SealedRun] = {}
+    skipped = list(others)
     for directory in sorted({directory.resolve() for directory in directories}):
         try:
             run = _sealed_run(directory)
-            if run.info.run_id in runs:
-                raise _UnusableError(f"its run id is that of {runs[run.info.run_id].directory}")
-        except _UnusableError as reason:
-            skipped.append(SkippedRun(directory=directory, reason=str(reason)))
+            if (known := runs.get((run.key, run.seal))) is not None:
+                raise _UnusableError(f"a copy of {known.directory}", None)
+        except _UnusableError as error:
+            skipped.append(
+                SkippedRun(directory=directory, reason=str(error), verdict=error.verdict)
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next run has its turn
+            reason = f"cannot be read: {type(error).__name__}: {error}"
+            skipped.append(SkippedRun(directory=directory, reason=reason, verdict=Verdict.ERROR))
         else:
-            runs[run.info.run_id] = run
-    return Archive(runs=tuple(runs.values()), skipped=tuple(skipped))
+            runs[run.key, run.seal] = run
+    found = runs.values()
+    return Archive(
+        runs=tuple(run for run in found if not run.is_planted),
+        skipped=tuple(skipped),
+        planted=tuple(run for run in found if run.is_planted),
+    )
 
 
 def _sealed_run(directory: Path) -> SealedRun:
-    operations = _require_intact(directory)
+    operations, seal = _require_intact(directory)
     try:
         info = read_run_info(directory)
         expected = expectation_of(info.expected)
     except (OSError, ValueError) as error:
-        raise _UnusableError(f"run.json cannot be read: {error}") from error
+        raise _UnusableError(f"run.json cannot be read: {error}", Verdict.ERROR) from error
     judgement, why = _judgement(directory)
     return SealedRun(
+        key=key_of(directory, info),
+        seal=seal,
         expected=expected,
         mismatch=expected.mismatch(judgement) if expected and judgement else "",
         directory=directory,
@@ -166,17 +303,33 @@ def _judgement(directory: Path) -> tuple[Judgement | None, str]:
         return None, f"not judged: {VERDICT} cannot be used: {why}"
 
 
-def _require_intact(directory: Path) -> int:
-    """The number of operations in a sealed directory.
+def key_of(directory: Path, info: RunInfo) -> str:
+    """The key of a run that no night has planned. Simulated runs of one seed differ by the names of
+    their directories."""
+    own = directory.name if info.is_simulated else f"{info.run_id} {info.started_utc}"
+    return run_key(
+        plan={"scenario": info.scenario, "seed": info.seed, **info.plan},
+        commit=info.made_of.get("commit", ""),
+        target=info.target,
+        mutation=info.mutation,
+        when=own,
+    )
 
-    Raises _UnusableError if it is not sealed, or a file was changed.
+
+def _require_intact(directory: Path) -> tuple[int, int]:
+    """The number of operations in a sealed directory, and the checksum of its manifest.
+
+    Every table is compared with the manifest, whether a report reads it or not. Raises
+    _UnusableError if it is not sealed, or a file was changed.
     """
     try:
         manifest = read_manifest(directory)
-        rows = {name: sealed_bytes(directory, name, manifest)[1] for name in USED_TABLES}
+        rows = {name: sealed_bytes(directory, name, manifest)[1] for name in TABLES}
     except UnreadableRunError as error:
-        reason = str(error).partition("\n")[0]
-        raise _UnusableError(reason.removeprefix(str(directory)).lstrip("/ ")) from error
+        is_damaged = isinstance(error, DamagedSealError)
+        reason = str(error).partition("\n")[0].removeprefix(str(directory)).lstrip("/ ")
+        verdict = Verdict.ERROR if is_damaged else Verdict.UNKNOWN
+        raise _UnusableError(reason, verdict) from error
     operations = rows["ops"]
     assert isinstance(operations, int), "the manifest's checksum is right, and it has no such count"
-    return operations
+    return operations, crc32c((directory / MANIFEST).read_bytes())

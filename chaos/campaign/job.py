@@ -22,7 +22,7 @@ from chaos.campaign.coverage import (
 )
 from chaos.progress import ConsoleProgress
 from chaos.run.judging import judge_directory
-from chaos.run.launch import Ran, launch
+from chaos.run.launch import Ran, launch, name_of
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of
 from chaos.run.planning import Choices, plan_of
@@ -152,7 +152,7 @@ class Job:
             row = row_of(plan, ran)
             if row.counts_as in KEPT:
                 judge_directory(ran.directory)  # with its page
-                row = replace(row, directory=str(_keep(ran.directory, self.out)))
+                row = replace(row, directory=str(_keep(ran.directory, self.out / name_of(plan))))
             return row
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -174,7 +174,7 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
         operations=int(judgement.statistics.get("operations_ok") or 0),
         faults=int(judgement.statistics.get("faults_bit") or 0),
         struck=struck(run) if run is not None else Counter(),
-        command=command_of(plan, ran.directory.name),
+        command=command_of(plan, name_of(plan)),
         looked_at=looked_at(judgement, run),
     )
 
@@ -187,10 +187,9 @@ def readable(directory: Path) -> Run | None:
         return None  # the judgement says why
 
 
-def _keep(directory: Path, out: Path) -> Path:
+def _keep(directory: Path, kept: Path) -> Path:
     """Keep the run under the name that any run of this seed has, in place of an earlier one."""
-    out.mkdir(parents=True, exist_ok=True)
-    kept = out / directory.name
+    kept.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
     directory.rename(kept)
     return kept

@@ -14,7 +14,7 @@ from chaos.cluster.targets.named import NODE
 from chaos.errors import OperatorError
 from chaos.progress import ConsoleProgress
 from chaos.run.judging import judge_directory
-from chaos.run.launch import Ran, launch, name_of
+from chaos.run.launch import Ran, launch
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import replay_line
 from chaos.run.terminal import of_run
@@ -101,9 +101,7 @@ def _require_failure(
 def _keep(plan: RunPlan, out: Path) -> Ran:
     """Run the smallest plan once more and keep the whole run, with its narrative, which names the
     command that repeats it."""
-    directory = out / name_of(plan)
-    again = replay_line(str(directory))
-    shutil.rmtree(directory, ignore_errors=True)  # left by an earlier attempt of the same seed
     ran = launch(plan, out, ConsoleProgress(quiet=True))
+    again = replay_line(str(ran.directory))
     write_narrative(read_run(ran.directory), ran.judgement, again)
     return ran

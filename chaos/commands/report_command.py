@@ -21,9 +21,10 @@ def add_parser(commands: Commands) -> None:
         run,
         about="Reads any number of sealed runs with Spark and makes one self-contained page: the "
         "fate of writes, times without a success, elections, and latency, by scenario and fault "
-        "phase. Runs that are not sealed are named on the page and left out; a verdict that is "
-        "damaged or of another run is ignored. Exits with 1 if the tables of a run contradict its "
-        "verdict, with 0 otherwise, whatever the verdicts are.",
+        "phase. Directories are searched at any depth, for campaigns' rows too. What is no run or "
+        "not sealed is named on the page; a damaged run is an error there. Runs with planted bugs "
+        "are apart. Exits with 1 if the tables of a run contradict its verdict, else with 255 if a "
+        "run is damaged, and with 0 otherwise, whatever the verdicts are.",
         examples="""\
             kraft-chaos report runs
             kraft-chaos report runs/*-power-off-* --out power-off.html
@@ -45,7 +46,6 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     from chaos.progress import ConsoleProgress
-    from chaos.run.checking import find_runs
     from chaos.run.terminal import document
 
     lacking = [each for each in _OF_SPARK if find_spec(each) is None]
@@ -57,17 +57,22 @@ def run(parsed: argparse.Namespace) -> int:
     from spark_reports.java import JavaNotFoundError
     from spark_reports.report_build import NothingToReportError, build
 
-    runs, progress = find_runs(parsed.runs), ConsoleProgress()
+    progress = ConsoleProgress()
     try:
-        contradictions = build(runs, parsed.out, master=parsed.master, progress=progress.tell)
+        built = build(parsed.runs, parsed.out, master=parsed.master, progress=progress.tell)
     except (JavaNotFoundError, NothingToReportError) as error:
         raise OperatorError(str(error)) from error
-    for words in contradictions:
+    for words in built.contradictions:
         progress.tell(f"the tables contradict the verdict of {words}")
+    for words in built.damaged:
+        progress.tell(f"damaged: {words}")
     about = {
         "page": str(parsed.out),
-        "runs": [str(directory) for directory in runs],
-        "contradictions": list(contradictions),
+        "runs": list(built.runs),
+        "contradictions": list(built.contradictions),
+        "damaged": list(built.damaged),
     }
     sys.stdout.write((document(about) if parsed.json else f"page: {parsed.out}") + "\n")
-    return Verdict.INVALID.exit_code if contradictions else 0
+    if built.contradictions:
+        return Verdict.INVALID.exit_code
+    return Verdict.ERROR.exit_code if built.damaged else 0

@@ -1,6 +1,7 @@
 """From a plan to a verdict: makes a directory, a world, a cluster in it, and a runner."""
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,7 +63,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
     world = world_of(
         plan.runtime, seed=plan.seed, mutation=plan.mutation, conditions=plan.conditions
     )
-    directory = _directory(out, plan.scenario, plan.seed, world)
+    directory = _directory(out, plan.scenario, plan.seed)
     plan = replace(plan.settled(), cluster_name=f"{directory.name}-{os.getpid():x}")
     interrupt = Interrupt()
     progress.tell(
@@ -87,7 +88,8 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
 
 
 def name_of(plan: RunPlan) -> str:
-    """The name of a simulated run's directory, which follows from its seed."""
+    """The run id of a simulated run, which follows from its seed; the name under which a campaign
+    keeps it."""
     world = world_of(SIM, seed=plan.seed, mutation="")
     return run_name(plan.scenario.name, plan.seed, world.clock.wall_ns())
 
@@ -136,9 +138,10 @@ def _cluster(plan: RunPlan, directory: Path, world: World) -> Cluster:
         raise UsageError(f"{error}\n  try: kraft-node start --help") from error
 
 
-def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
+def _directory(out: Path, scenario: Scenario, seed: int) -> Path:
+    """By the wall clock of this machine, also for a simulated run: one seed is run every night."""
     try:
-        return new_run_directory(out, scenario.name, seed, world.clock.wall_ns())
+        return new_run_directory(out, scenario.name, seed, time.time_ns())
     except OSError as error:
         raise OperatorError(
             f"no run directory can be made in {out}: {error.strerror}\n"

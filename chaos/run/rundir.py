@@ -1,4 +1,4 @@
-"""Run directories: `runs/<run_id>/`, and `runs/latest` that points at the newest."""
+"""Run directories, as `runs/20261121-055312-partition-leader-7/`, and `runs/latest`, the newest."""
 
 import os
 from datetime import UTC, datetime
@@ -8,7 +8,8 @@ LATEST = "latest"
 
 
 def new_run_directory(out: Path, scenario: str, seed: int, wall_ns: int) -> Path:
-    """Make `20261121-055312-partition-leader-7` under `out`; its name is the run's id."""
+    """Make `20261121-055312-partition-leader-7` under `out`; its name is the run's id, but for a
+    simulated run."""
     out.mkdir(parents=True, exist_ok=True)
     name = run_name(scenario, seed, wall_ns)
     attempt = 1

@@ -41,6 +41,7 @@ from chaos.run.experiment import Experiment, RunFailedError, StuckError, Timeout
 from chaos.run.judging import judge_directory, log_crash
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of, plan_as_json
+from chaos.run.rundir import run_name
 from chaos.run.starvation import HELD_UP_S, MachineWatch
 from chaos.scenario import SIM
 from checkers.history.sealed_run import RunInfo, write_run_info
@@ -209,9 +210,15 @@ class Runner:
 
     def _describe(self) -> RunInfo:
         plan, cluster = self._plan, self._cluster
-        started = datetime.fromtimestamp(self._clock.wall_ns() / 1e9, UTC)
+        wall_ns = self._clock.wall_ns()
+        started = datetime.fromtimestamp(wall_ns / 1e9, UTC)
+        # A simulated run's directory is named by this machine's time, its bytes have its seed's.
+        simulated = plan.runtime == SIM
+        run_id = (
+            run_name(plan.scenario.name, plan.seed, wall_ns) if simulated else self._directory.name
+        )
         return RunInfo(
-            run_id=self._directory.name,
+            run_id=run_id,
             scenario=plan.scenario.name,
             seed=plan.seed,
             target=cluster.version,
@@ -222,7 +229,7 @@ class Runner:
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
             fault_kinds=sorted({fault.kind for fault in plan.faults}),
-            command=command_of(plan, self._directory.name),
+            command=command_of(plan, run_id),
             plan=plan_as_json(plan),
             mutation=plan.mutation,
             side=plan.side,
@@ -237,7 +244,7 @@ class Runner:
             faults_before_load=len(plan.faults_before_load),
             to_show=plan.scenario.to_show,
             exists_for=plan.scenario.exists_for,
-            made_of=made_of(this_machine=plan.runtime != SIM),
+            made_of=made_of(this_machine=not simulated),
         )
 
     async def _record(self) -> bool:

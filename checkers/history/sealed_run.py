@@ -1,5 +1,6 @@
 """A run in its directory: `run.json` and the sealed tables; JSON files for people; promises."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -131,6 +132,19 @@ class RunInfo:
         """Whether the run is simulated: its seed gives the same bytes on every machine, so lost
         files can be made again, and none of them has to survive a power cut of this machine."""
         return self.runtime == "sim"
+
+
+_KEY_LENGTH = 16  # of 64 hexadecimal digits: enough for 10^8 runs
+
+
+def run_key(*, plan: Mapping[str, Any], commit: str, target: str, mutation: str, when: str) -> str:
+    """Identifies a run among all others, by a hash of what it is and `when` it was made: the night
+    and the attempt, or the moment.
+
+    The run id of a simulated run is its seed's, and the same every night.
+    """
+    parts = [dict(plan), commit, target, mutation, when]
+    return hashlib.sha256(laid_out(parts, sort_keys=True)).hexdigest()[:_KEY_LENGTH]
 
 
 _OWN_CRC = "crc32c"  # the last entry: of all before it

@@ -81,7 +81,7 @@ def read_register_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Re
 
 def _row(run: SealedRun) -> tuple[object, ...]:
     evidence = Evidence(read_run(run.directory))
-    head = run.info.run_id, run.scenario, Kind.TRACES in run.info.gives
+    head = run.key, run.scenario, Kind.TRACES in run.info.gives
     if set(VOTER_RECORDS).isdisjoint(evidence.tables["log_records"]["type"].to_pylist()):
         return *head, [ReplicaKey(node) for node in planned_voters(run.info)], None
     lost = evidence.lost_majority

@@ -10,8 +10,8 @@ from checkers.verdict import Judgement, Verdict
 from spark_reports.fate_counts import RECORDS, WRITES, FateCounts
 from spark_reports.report_page import headline
 from spark_reports.report_summary import GroupCounts, ReportSummary, share_of
-from spark_reports.report_tables import durability_tables, sides_table
-from spark_reports.sealed_archive import Archive, SealedRun
+from spark_reports.report_tables import durability_tables, planted_table, sides_table
+from spark_reports.sealed_archive import Archive, SealedRun, SkippedRun
 from tests.support.histories import run_info
 
 KAFKA = "kafka 4.3.1 (kraft-chaos/kafka-4.3.1:7a4a770cfb2f)"
@@ -27,6 +27,8 @@ def run_of(
         run_id=judgement.run_id, scenario="last-replica-standing", side=side, target=KAFKA
     )
     return SealedRun(
+        key=info.run_id,
+        seal=0,
         directory=Path("runs") / info.run_id,
         info=info,
         operations=1,
@@ -48,9 +50,14 @@ def summary_of(
     cells: tuple[GroupCounts, ...] = (),
     problems: dict[str, str] | None = None,
     lost: dict[str, int] | None = None,
+    skipped: tuple[SkippedRun, ...] = (),
 ) -> ReportSummary:
     return ReportSummary(
-        archive=Archive(runs=runs, skipped=()),
+        archive=Archive(
+            runs=tuple(run for run in runs if not run.is_planted),
+            planted=tuple(run for run in runs if run.is_planted),
+            skipped=skipped,
+        ),
         cells=cells,
         culprits=(),
         problems=problems or {},
@@ -158,3 +165,34 @@ def test_sides_stand_beside_each_other_with_what_was_expected() -> None:
 )
 def test_shares_have_their_interval(lost: int, acknowledged: int, said: str) -> None:
     assert share_of(lost, acknowledged) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts_as"), [(Verdict.ERROR, Verdict.ERROR), (Verdict.UNKNOWN, Verdict.UNKNOWN)]
+)
+def test_a_run_that_is_not_in_the_numbers_is_in_the_verdict(
+    verdict: Verdict, counts_as: Verdict
+) -> None:
+    away = SkippedRun(directory=Path("runs/away"), reason="a flipped byte", verdict=verdict)
+    copy = SkippedRun(directory=Path("runs/copy"), reason="a copy of it")
+    assert summary_of(ON, skipped=(copy,)).verdict is Verdict.VALID
+    summary = summary_of(ON, skipped=(away, copy))
+    assert summary.verdict is counts_as
+    assert headline(summary).startswith("1 run cannot be read, and may") == (
+        verdict is Verdict.ERROR
+    )
+
+
+def test_planted_bugs_are_in_no_number_but_their_own() -> None:
+    """Neither those that are hunted, nor a side of a comparison in which one is planted."""
+    hunted = run_of("", Verdict.INVALID)
+    hunted = replace(hunted, key="hunted", info=replace(hunted.info, mutation="Q-ZOMBIE"))
+    side = run_of("bug=on", Verdict.INVALID, Verdict.INVALID)
+    side = replace(side, info=replace(side.info, mutation="Q-ZOMBIE"))
+    cells = (cell_of(ON, acknowledged=400), cell_of(side, acknowledged=100, lost=4))
+    summary = summary_of(ON, hunted, side, cells=cells)
+    assert (summary.verdict, hunted.is_planted, side.is_planted) == (Verdict.VALID, True, False)
+    told = headline(summary)
+    assert told.startswith("0 of 2 runs were not as they should be, and 1 broke a promise as")
+    assert "0 of 400 acknowledged records were lost." in told
+    assert "Q-ZOMBIE" in planted_table(summary, OUT)

@@ -19,8 +19,8 @@ from checkers.registers.survival import Fate, acknowledged_writes_survive, fates
 from spark_reports import accounts
 from spark_reports.fate_counts import COUNTS, RECORDS, WRITES
 from spark_reports.ingest import read_tables
-from spark_reports.sealed_archive import examine
 from tests.spark_reports import register_fates
+from tests.spark_reports.by_run_id import by_run_id
 from tests.spark_reports.log_runs import LOG_RUNS
 from tests.spark_reports.lost_disk_runs import lost_disk_run
 from tests.spark_reports.random_runs import seal_random_run
@@ -69,9 +69,8 @@ def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> 
         write_run_info(directory, run.info)
         write_tables(directory, run.tables, {"truncated": list(run.truncated)})
         directories.append(directory)
-    archive = examine(directories)
-    assert not archive.skipped
-    rows = accounts.accounts(spark, archive.runs).collect()
+    sealed = by_run_id(directories)
+    rows = accounts.accounts(spark, sealed).collect()
     assert [row.problem for row in rows if row.problem] == []
     by_kind: dict[str, dict[str, Counts]] = {RECORDS: {}, WRITES: {}}
     for row in rows:
@@ -126,11 +125,11 @@ def test_what_was_lost_with_disks_has_the_fates_that_the_check_finds(
 ) -> None:
     """Value by value, and each fate of acknowledged writes among them."""
     runs = [run for run in counted[0] if run.tables["lost_disks"].num_rows]
-    archive = examine(run.directory for run in runs)
+    sealed = by_run_id(run.directory for run in runs)
     found = {
         (row.run_id, row.key, row.value): row.fate
         for row in register_fates.fates(
-            register_fates.read_register_tables(spark, archive.runs)
+            register_fates.read_register_tables(spark, sealed)
         ).collect()
     }
     expected = {
@@ -150,10 +149,10 @@ _FAILED = "failed_but_found"
 
 
 def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counted: Counted) -> None:
-    archive = examine(run.directory for run in counted[0] if run.info.history != HistoryKind.LOG)
-    runs = read_tables(spark, archive.runs).runs
-    cells = accounts.cells(accounts.accounts(spark, archive.runs), runs)
-    tables = register_fates.read_register_tables(spark, archive.runs)
+    sealed = by_run_id(run.directory for run in counted[0] if run.info.history != HistoryKind.LOG)
+    runs = read_tables(spark, sealed).runs
+    cells = accounts.cells(accounts.accounts(spark, sealed), runs)
+    tables = register_fates.read_register_tables(spark, sealed)
     kernel: Counter[tuple[str, str, str]] = Counter()
     for row in cells.collect():  # one for each version of a target
         for name, count in (

@@ -25,6 +25,12 @@ HOSTILE = "<script>alert(1)</script>\"&'"
 CHARTS = ("verdicts", "durability", "latency", "elections")
 
 
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
 @pytest.fixture(scope="module")
 def page(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six runs, a hostile scenario among them, a lost write, a void one, and no run at all."""
@@ -46,14 +52,41 @@ def page(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Pat
     (base / "runs" / "no run").mkdir()
     told: list[str] = []
     out = base / "pages" / "all.html"
-    contradictions = build(
-        [*directories, hostile, base / "runs" / "no run"], out, progress=told.append
-    )
-    assert contradictions == []
+    built = build([*directories, hostile, base / "runs" / "no run"], out, progress=told.append)
+    assert (built.contradictions, built.damaged, len(built.runs)) == ((), (), 6)
     assert spark.range(1).count() == 1, "the session of the caller was closed"
     assert told[0] == "looking at the runs"
     assert told[-1] == "drawing the page"
     return out
+
+
+@pytest.mark.usefixtures("spark")
+def test_each_red_run_is_named_before_the_second_loss_of_any(tmp_path: Path) -> None:
+    """Beside a flipped byte in a table that no report reads, a stray file and a planted bug."""
+    shape = Shape(duration_s=6, faults=((2, 5),))
+    for seed in range(3):
+        seal_run(
+            tmp_path / "runs" / "old" / f"lost-{seed}", replace(shape, seed=seed), "lost-write"
+        )
+    planted = seal_run(tmp_path / "runs" / "planted", shape, "lost-write")
+    write_run_info(planted, replace(read_run_info(planted), mutation="Q-ZOMBIE"))
+    damaged = seal_run(tmp_path / "runs" / "damaged", shape)
+    for directory in sorted((tmp_path / "runs" / "old").iterdir()):
+        write_verdict(directory, judge(read_run(directory)))
+    flip(damaged / "probes.parquet")
+    stray = tmp_path / "soak.json"
+    stray.write_text("{}")
+    out = tmp_path / "page.html"
+    built = build([tmp_path / "runs", stray], out)
+    assert built.contradictions == ()
+    assert built.damaged[0].startswith(f"{damaged}: probes.parquet: its ")
+    text = out.read_text(encoding="utf-8")
+    assert "1 run cannot be read, and may have lost anything. 3 of 3 runs were not" in text
+    culprits = text.partition("What was lost, or is there")[2].partition("</table>")[0]
+    named = re.findall(r"<td>(?:<a[^>]*>)?(lost-\d)", culprits)
+    assert sorted(named[:3]) == ["lost-0", "lost-1", "lost-2"]
+    assert "a file, and no run</td>" in text
+    assert text.count("Q-ZOMBIE") == 1
 
 
 @pytest.mark.usefixtures("spark")
@@ -64,7 +97,7 @@ def test_tables_that_contradict_a_verdict_are_told_aloud(tmp_path: Path) -> None
     sound = judge(read_run(seal_run(tmp_path / "sound", replace(shape, seed=7))))
     write_verdict(lost, replace(sound, run_id="lost"))
     out = tmp_path / "page.html"
-    (words,) = build([lost], out)
+    (words,) = build([lost], out).contradictions
     assert words == f"{lost}: its verdict counts 0 lost, and its tables 1"
     text = out.read_text(encoding="utf-8")
     assert "The tables of 1 run contradict the verdict." in text

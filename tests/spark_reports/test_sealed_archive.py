@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from checkers.history.sealed_run import with_checksum
+from chaos.campaign.job import SeedRow
+from checkers.history.sealed_run import read_run_info, with_checksum, write_run_info
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
 from checkers.verdict import Verdict
 from spark_reports.report_build import NothingToReportError, build
-from spark_reports.sealed_archive import examine
+from spark_reports.report_summary import ReportSummary
+from spark_reports.sealed_archive import examine, survey
 from tests.support.sealed_runs import Shape, seal_run
 
 SMALL = Shape(duration_s=5, faults=((2, 3),))
@@ -52,13 +55,104 @@ def test_one_run_named_twice_is_one_run(sealed: Path) -> None:
     assert len(examine([sealed, latest]).runs) == 1
 
 
-def test_two_directories_with_one_run_id_are_one_run_and_a_reason(sealed: Path) -> None:
-    (sealed.parent / "copy").mkdir()
-    for file in sealed.iterdir():
-        (sealed.parent / "copy" / file.name).write_bytes(file.read_bytes())
+def test_a_copy_of_a_run_is_no_second_run(sealed: Path) -> None:
+    shutil.copytree(sealed, sealed.parent / "copy")
     archive = examine([sealed, sealed.parent / "copy"])
     assert len(archive.runs) == 1
-    assert "its run id is that of" in archive.skipped[0].reason
+    (skipped,) = archive.skipped
+    assert (skipped.reason, skipped.verdict) == (f"a copy of {sealed.parent / 'copy'}", None)
+
+
+def test_one_seed_in_two_nights_is_two_runs_and_so_are_two_settings_of_it(sealed: Path) -> None:
+    """A simulated run's bytes are its seed's; the name of its directory tells when it was made."""
+    info = replace(read_run_info(sealed), runtime="sim")
+    first, second, other = (
+        shutil.copytree(sealed, sealed.parent / place / name)
+        for place, name in (
+            ("a", "20261127-030000-x-1"),
+            ("b", "20261128-030000-x-1"),
+            ("c", "20261127-030000-x-1"),
+        )
+    )
+    for directory in (first, second):
+        write_run_info(directory, info)
+    write_run_info(other, replace(info, plan={"settings": {"elr": "off"}}))
+    archive = examine([first, second, other])
+    assert not archive.skipped
+    assert len({run.key for run in archive.runs}) == 3
+    assert sorted(run.began for run in archive.runs) == [
+        *["2026-11-27T03:00:00"] * 2,
+        "2026-11-28T03:00:00",
+    ]
+
+
+def test_a_flipped_byte_anywhere_in_what_is_sealed_is_never_valid(sealed: Path) -> None:
+    write_verdict(sealed, judge(read_run(sealed)))
+    for file in sorted(sealed.iterdir()):
+        if file.name == "schedule.json":
+            continue  # written for people; the judge reads the tables
+        data = file.read_bytes()
+        for place in (0, len(data) // 2, len(data) - 1):
+            flipped = bytearray(data)
+            flipped[place] ^= 1
+            file.write_bytes(flipped)
+            archive = examine([sealed])
+            verdict = ReportSummary(archive=archive).verdict
+            assert verdict in (Verdict.ERROR, Verdict.UNKNOWN), (file.name, place)
+        file.write_bytes(data)
+    assert ReportSummary(archive=examine([sealed])).verdict is Verdict.VALID
+
+
+def test_runs_and_campaigns_are_found_at_any_depth(sealed: Path, tmp_path: Path) -> None:
+    base = tmp_path / "archive ü"
+    for place in ("night 1/a", "night 2/deep/b", "campaign/kept"):
+        (base / place).parent.mkdir(parents=True, exist_ok=True)
+        seal_run(base / place, SMALL)
+    (base / "campaign" / "rows.jsonl").write_text(
+        "".join(json.dumps(row.as_json()) + "\n" for row in SEED_ROWS) + '{"seed": 7, "ver'
+    )
+    (base / "campaign" / ".running-17" / "torn").mkdir(parents=True)
+    (base / "latest").symlink_to(sealed)
+    stray = tmp_path / "soak.json"
+    stray.write_text("[]")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    archive = survey([base, stray, empty, tmp_path / "gone"])
+    assert [run.directory.name for run in archive.runs] == ["kept", "a", "b"]
+    assert [(each.directory, each.verdict) for each in archive.skipped] == [
+        (stray, None),
+        (empty, None),
+        (tmp_path / "gone", Verdict.UNKNOWN),
+    ]
+    (rows,) = archive.campaigns
+    assert (rows.scenario, rows.mutation, rows.seeds, rows.unreadable) == ("swarm", "", 4, 1)
+    assert rows.verdicts == Counter(row.counts_as for row in SEED_ROWS)
+    assert [red.seed for red in rows.red] == [2, 3]
+    assert rows.verdict is Verdict.INVALID
+
+
+SEED_ROWS = [
+    SeedRow(
+        seed=seed, verdict=verdict, unlike=unlike, command=f"kraft-chaos run swarm --seed {seed}"
+    )
+    for seed, (verdict, unlike) in enumerate(
+        [
+            (Verdict.VALID, None),
+            (Verdict.INVALID, ""),
+            (Verdict.INVALID, None),
+            (Verdict.VALID, "nothing was lost"),
+        ]
+    )
+]
+
+
+def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    locked = tmp_path / "run"
+    locked.mkdir()
+    (locked / "run.json").write_text("[]")
+    (locked / "_manifest.json").mkdir()
+    (skipped,) = survey([tmp_path]).skipped
+    assert (skipped.directory, skipped.verdict) == (locked, Verdict.ERROR)
 
 
 def test_a_run_that_was_never_sealed_is_named(sealed: Path) -> None:
@@ -165,10 +259,20 @@ def test_a_verdict_with_fewer_rows_is_none(sealed: Path) -> None:
 
 
 def test_nothing_to_report_on_is_an_error_that_names_the_reasons(tmp_path: Path) -> None:
-    with pytest.raises(NothingToReportError, match=r"empty: is not sealed.*\n  try: "):
+    with pytest.raises(NothingToReportError, match=r"empty: no such file.*\n  try: "):
         build([tmp_path / "empty"], tmp_path / "out.html")
 
 
 def test_spark_is_not_imported_before_it_is_needed() -> None:
     code = "import sys, spark_reports.report_build; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_damage_alone_is_a_page_too_and_needs_no_spark(sealed: Path) -> None:
+    (sealed / "run.json").write_text("")
+    out = sealed.parent / "page.html"
+    built = build([sealed], out)
+    assert built.damaged[0].startswith(f"{sealed}: run.json cannot be read: ")
+    text = out.read_text(encoding="utf-8")
+    assert '<header class="error">' in text
+    assert "1 run cannot be read, and may have lost anything." in text

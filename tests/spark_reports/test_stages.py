@@ -12,8 +12,8 @@ from checkers.history.store import read_run
 from checkers.registers.survival import Fate
 from spark_reports import availability
 from spark_reports.ingest import Tables, read_tables
-from spark_reports.sealed_archive import examine
 from tests.spark_reports import reference, register_fates
+from tests.spark_reports.by_run_id import by_run_id
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import Shape, seal_run
 
@@ -43,14 +43,13 @@ def runs(directories: list[Path]) -> list[Run]:
 
 @pytest.fixture(scope="module")
 def tables(spark: "SparkSession", directories: list[Path]) -> Tables:
-    archive = examine(directories)
-    assert not archive.skipped
-    return read_tables(spark, archive.runs)
+    sealed = by_run_id(directories)
+    return read_tables(spark, sealed)
 
 
 @pytest.fixture(scope="module")
 def registers(spark: "SparkSession", directories: list[Path]) -> register_fates.RegisterTables:
-    return register_fates.read_register_tables(spark, examine(directories).runs)
+    return register_fates.read_register_tables(spark, by_run_id(directories))
 
 
 def test_every_written_value_has_the_fate_that_loops_find(
