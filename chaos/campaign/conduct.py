@@ -36,6 +36,7 @@ SEEDS_A_PROCESS = 250
 _POLL_S = 1.0
 _SPAWNED = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -47,26 +48,26 @@ class Died:
 
 
 @dataclass(slots=True)
-class _Worker(Generic[T]):
+class _Worker(Generic[S, T]):
     process: SpawnProcess
     connection: Connection
-    seed: int
+    seed: S
     since: float
     begun: int = 0  # seeds
 
 
 def each_of(
-    function: Callable[[int], T],
-    seeds: Iterator[int],
+    function: Callable[[S], T],
+    seeds: Iterator[S],
     jobs: int,
     limit_s: float = LIMIT_S,
     seeds_a_process: int = SEEDS_A_PROCESS,
-) -> Iterator[tuple[int, T | Died]]:
+) -> Iterator[tuple[S, T | Died]]:
     """What `function` returns for each seed, as it arrives; a free worker takes the next seed.
 
-    `function` is sent to the processes, so it has to be picklable. Leaving the iteration ends them.
+    Both are sent to the processes, so they have to be picklable. Leaving the iteration ends them.
     """
-    workers: list[_Worker[T]] = []
+    workers: list[_Worker[S, T]] = []
     try:
         for seed in seeds:
             workers.append(_begin(function, seed))
@@ -90,17 +91,17 @@ def each_of(
             _end(worker)
 
 
-def _begin(function: Callable[[int], T], seed: int) -> "_Worker[T]":
+def _begin(function: Callable[[S], T], seed: S) -> "_Worker[S, T]":
     ours, theirs = _SPAWNED.Pipe()
     process = _SPAWNED.Process(target=_work, args=(function, theirs), daemon=True)
     process.start()
     theirs.close()
-    worker: _Worker[T] = _Worker(process, ours, seed, time.monotonic())
+    worker: _Worker[S, T] = _Worker(process, ours, seed, time.monotonic())
     _hand(worker, seed)
     return worker
 
 
-def _work(function: Callable[[int], T], connection: Connection) -> None:
+def _work(function: Callable[[S], T], connection: Connection) -> None:
     """Run by each worker process until it is asked to end."""
     try:
         while True:
@@ -109,20 +110,20 @@ def _work(function: Callable[[int], T], connection: Connection) -> None:
         pass  # the campaign is over
 
 
-def _hand(worker: "_Worker[T]", seed: int) -> None:
+def _hand(worker: "_Worker[S, T]", seed: S) -> None:
     worker.seed, worker.since = seed, time.monotonic()
     worker.begun += 1
     worker.connection.send(seed)
 
 
-def _heard_of(workers: "list[_Worker[T]]", limit_s: float) -> "list[_Worker[T]]":
+def _heard_of(workers: "list[_Worker[S, T]]", limit_s: float) -> "list[_Worker[S, T]]":
     """The workers that answered, died or took too long; waits for a while."""
     ready = multiprocessing.connection.wait([each.connection for each in workers], _POLL_S)
     late = time.monotonic() - limit_s
     return [each for each in workers if each.connection in ready or each.since < late]
 
 
-def _answer(worker: "_Worker[T]", limit_s: float) -> T | Died:
+def _answer(worker: "_Worker[S, T]", limit_s: float) -> T | Died:
     if not worker.connection.poll():
         return Died(why=f"no end within {limit_s:g} s")
     try:
@@ -133,7 +134,7 @@ def _answer(worker: "_Worker[T]", limit_s: float) -> T | Died:
     return answer
 
 
-def _end(worker: "_Worker[T]") -> None:
+def _end(worker: "_Worker[S, T]") -> None:
     worker.connection.close()
     worker.process.kill()  # whatever it is doing: it leaves nothing but scratch behind
     worker.process.join()

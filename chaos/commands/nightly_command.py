@@ -1,0 +1,280 @@
+"""`kraft-chaos nightly`: a night of runs, for a CI job."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, whole
+from chaos.errors import OperatorError, UsageError
+from chaos.scenario import SIM
+
+if TYPE_CHECKING:
+    from chaos.nightly.night import NightFiles
+    from chaos.nightly.settings import NightSettings
+    from spark_reports.nights import Comparison
+
+PAGE, SUMMARY, JUNIT = "morning.html", "summary.md", "junit.xml"
+_MOST_RUNS = 10_000_000
+_NEEDED_BY_NO_NIGHT = ("Java", "Chromium (tests)")
+
+_ABOUT = (
+    "Runs until the budget ends: planted bugs that the judge must accuse, the stories of scenarios "
+    "with sides, the last night's failures, a matrix that has every pair of target, runtime, "
+    "roles, scenario and settings, then fresh seeds. Each run is a row in OUT/ledger, in which "
+    "`kraft-chaos nights` compares nights. Failing runs are kept whole, with their repro.sh. "
+    "Without --runtime sim it needs containers, and refuses to begin where parts are missing. "
+    "Defaults are read from the table [nightly] of kraft-chaos.toml. INT and TERM end the night in "
+    "order; after any end --resume goes on, and no run is lost or counted twice. Exits with 1 if a "
+    "promise was broken, with 255 if a run failed by itself or the night cannot be trusted, else "
+    "with 0."
+)
+
+_EXAMPLES = """\
+    kraft-chaos nightly --budget 2h --target node,kafka
+    kraft-chaos nightly --budget 10m --runtime sim
+    kraft-chaos nightly --budget 2h --dry-run
+    kraft-chaos nightly --resume
+    kraft-chaos nightly --budget 30m --junit junit.xml"""
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "nightly",
+        "a night of runs until the budget ends, for a CI job",
+        run,
+        about=_ABOUT,
+        examples=_EXAMPLES,
+    )
+    command.add_argument(
+        "--budget", type=_budget, metavar="TIME", help="as 2h, 30m or 1h30m (default 2h)"
+    )
+    command.add_argument(
+        "--target", metavar="TARGET[,TARGET...]", help="node, kafka, kafka:VERSION, mixed"
+    )
+    command.add_argument(
+        "--runtime",
+        choices=("docker", SIM),
+        help="sim: virtual time alone, without containers; docker (default): both",
+    )
+    command.add_argument(
+        "--runs",
+        type=whole(1, _MOST_RUNS),
+        metavar="N",
+        help="end after so many runs, if the budget lasts (default: no limit)",
+    )
+    command.add_argument(
+        "--scenarios", metavar="NAME[,NAME...]", help="these only, and the swarms' fresh seeds"
+    )
+    command.add_argument(
+        "--canaries", type=whole(0, 100), metavar="N", help="planted bugs (default 4)"
+    )
+    command.add_argument(
+        "--jobs", type=whole(1, 1024), metavar="N", help="processes (default: the processors)"
+    )
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="default kraft-chaos.toml, if it is here"
+    )
+    command.add_argument(
+        "--date", type=night_date, metavar="YYYY-MM-DD", help="of the night (default: today, UTC)"
+    )
+    command.add_argument("--dry-run", action="store_true", help="print the plan, and run nothing")
+    command.add_argument(
+        "--resume", action="store_true", help="go on with the newest night; takes --out alone"
+    )
+    command.add_argument(
+        "--junit", type=Path, metavar="FILE", help="write JUnit XML, a test for each run"
+    )
+    arguments.add_json(command, "the rows of the night")
+    arguments.add_out(command, "where the ledger and the nights are", to="runs/nightly")
+
+
+def _budget(text: str) -> int:
+    from chaos.nightly.settings import budget_s
+
+    try:
+        return budget_s(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def night_date(text: str) -> str:
+    try:
+        found = date.fromisoformat(text).isoformat()
+    except ValueError:
+        found = ""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) or found != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-11-28")
+    return text
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The night's exit code."""
+    from chaos.nightly.carry_out import Conductor, carry_out
+    from chaos.nightly.night import LEDGER, begin, last_night, new_night
+    from chaos.nightly.plan import commit_now
+    from chaos.progress import ConsoleProgress
+    from spark_reports.ledger import read_nights
+
+    out: Path = parsed.out
+    if parsed.resume:
+        night = last_night(out)
+        if night.commit != commit_now():
+            raise OperatorError(
+                f"the night of {night.date} is of commit {night.commit}, and this is "
+                f"{commit_now()}\n  try: kraft-chaos nightly --out {out}   (a new night)"
+            )
+    else:
+        settings = _settings(parsed)
+        night = new_night(
+            out, parsed.date or f"{datetime.now(UTC):%Y-%m-%d}", commit_now(), settings
+        )
+    if parsed.dry_run:
+        sys.stdout.write(_plan_text(night))
+        return 0
+    progress = ConsoleProgress()
+    _preflight(night, progress.tell)
+    if parsed.resume:
+        night.clear()
+    else:
+        begin(night)
+    progress.tell(f"night of {night.date} into {night.directory}")
+    before = [each for each in read_nights(out / LEDGER) if each.date < night.date]
+    known = [(row.scenario, row.fingerprint) for each in before for row in each.rows if row.is_red]
+    conductor = Conductor(night, progress, known)
+    try:
+        carry_out(conductor)
+    finally:
+        progress.end()
+        night.publish()
+    if conductor.is_stopping:
+        progress.tell(f"stopped; to go on: kraft-chaos nightly --resume --out {out}")
+    return _told(night, parsed)
+
+
+def _settings(parsed: argparse.Namespace) -> "NightSettings":
+    from chaos.nightly.settings import read_settings
+
+    targets = None
+    if parsed.target is not None:
+        targets = tuple(map(_target, parsed.target.split(",")))
+    scenarios = None
+    if parsed.scenarios is not None:
+        scenarios = tuple(parsed.scenarios.split(","))
+    settings = read_settings(
+        parsed.config,
+        {
+            "budget_s": parsed.budget,
+            "targets": targets,
+            "runtime": parsed.runtime,
+            "runs": parsed.runs,
+            "scenarios": scenarios,
+            "canaries": parsed.canaries,
+            "jobs": parsed.jobs,
+        },
+    )
+    if settings.runtime == SIM and settings.targets != ("node",):
+        raise UsageError(
+            f"only our own node can be simulated, not {', '.join(settings.targets)}\n"
+            f"  try: --target node --runtime {SIM}"
+        )
+    return settings
+
+
+def _target(text: str) -> str:
+    try:
+        return arguments.target(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--target: {error}") from None
+
+
+def _preflight(night: "NightFiles", tell: Callable[[str], None]) -> None:
+    """Make the images that the plan needs. A night that lacks a part of its machine would prove
+    less than it says: it does not begin. Raises OperatorError, SetupError."""
+    if night.settings.runtime == SIM:
+        return
+    from chaos.cluster.targets.named import is_mixed, release_of
+    from chaos.commands.doctor_command import examine
+    from chaos.run.installation import prepare
+
+    for target in dict.fromkeys(
+        slot.choices.target for slot in night.slots if not slot.is_simulated
+    ):
+        prepare(tell, release_of(target), of_both=is_mixed(target))
+    missing = [
+        need
+        for need in examine()
+        if not (need.ok or need.optional or need.name in _NEEDED_BY_NO_NIGHT)
+    ]
+    if missing:
+        told = "; ".join(f"{need.name}: {need.seen}" for need in missing)
+        raise OperatorError(
+            f"the night cannot begin: {told}\n  try: kraft-chaos doctor\n"
+            f"  in virtual time: kraft-chaos nightly --runtime {SIM}"
+        )
+
+
+def _plan_text(night: "NightFiles") -> str:
+    hours, seconds = divmod(night.settings.budget_s, 3600)
+    lines = [slot.in_words() for slot in night.slots]
+    lines.append(
+        f"{len(night.slots):,} planned runs, then fresh seeds, within {hours} h {seconds // 60} min"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def compared(out: Path, of_date: str) -> "Comparison":
+    """A night of the ledger beside those before it. Raises OperatorError."""
+    from chaos.nightly.night import LEDGER
+    from spark_reports.ledger import read_nights
+    from spark_reports.nights import compare_nights
+
+    nights = read_nights(out / LEDGER)
+    found = [each for each in nights if each.date == of_date]
+    if not found:
+        known = ", ".join(each.date for each in nights[-5:]) or "none"
+        raise OperatorError(
+            f"{out / LEDGER}: no night of {of_date} is in it; the newest are: {known}\n"
+            f"  try: kraft-chaos nights --out {out}"
+        )
+    return compare_nights(found[0], [each for each in nights if each.date < of_date])
+
+
+def write_page(out: Path, found: "Comparison", page: Path) -> None:
+    """The morning's page. Raises OSError."""
+    from chaos.nightly.night import LEDGER
+    from spark_reports.ledger import read_nights
+    from spark_reports.morning import render_morning
+
+    before = [each for each in read_nights(out / LEDGER) if each.date < found.night.date]
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(render_morning(found, before, page, out), encoding="utf-8")
+
+
+def _told(night: "NightFiles", parsed: argparse.Namespace) -> int:
+    """Write what CI shows, and print the night."""
+    from chaos.nightly.forms import annotations, as_markdown, as_text, write_junit
+
+    found = compared(night.out, night.date)
+    write_page(night.out, found, night.directory / PAGE)
+    summary = as_markdown(found)
+    (night.directory / SUMMARY).write_text(summary, encoding="utf-8")
+    if into := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(into).open("a", encoding="utf-8") as file:
+            file.write(summary)
+    if parsed.junit is not None:
+        write_junit(found, parsed.junit)
+    if parsed.json:
+        sys.stdout.write(json.dumps([row.as_json() for row in found.night.rows], indent=2) + "\n")
+    else:
+        lines = [as_text(found), f"page: {night.directory / PAGE}"]
+        lines += annotations(found) if os.environ.get("GITHUB_ACTIONS") else []
+        sys.stdout.write("\n".join(lines) + "\n")
+    return found.verdict.exit_code

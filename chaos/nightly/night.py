@@ -1,0 +1,125 @@
+"""The files of a night: what is planned, what is done, and what the ledger gets.
+
+OUT/ledger/night=DATE/part-*.parquet   what readers read
+OUT/night-DATE/night.json              plan and settings
+OUT/night-DATE/rows/KEY.json           a run that is done; written in one step
+OUT/night-DATE/runs/KEY/               its directory, where it is kept
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaos.errors import OperatorError
+from chaos.nightly.plan import Slot, slot_from, slots_of
+from chaos.nightly.settings import NightSettings, settings_from
+from checkers.history.store import replace_file
+from spark_reports.ledger import LedgerRow, read_nights, row_from, write_part
+
+LEDGER = "ledger"
+_PLAN = "night.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightFiles:
+    """One night in its directory. `name` tells several nights of one date apart."""
+
+    out: Path
+    date: str
+    name: str
+    commit: str
+    settings: NightSettings
+    slots: tuple[Slot, ...]
+
+    @property
+    def directory(self) -> Path:
+        return self.out / f"night-{self.name}"
+
+    @property
+    def runs(self) -> Path:
+        return self.directory / "runs"
+
+    def land(self, row: LedgerRow) -> None:
+        """Durable when it returns; a row of the same key is replaced."""
+        content = json.dumps(row.as_json()).encode()
+        replace_file(self.directory / "rows" / f"{row.key}.json", content)
+
+    def rows(self) -> list[LedgerRow]:
+        """All runs that are done, in the order in which they ended."""
+        found = [
+            row_from(json.loads(path.read_bytes()))
+            for path in (self.directory / "rows").glob("*.json")
+        ]
+        return sorted(found, key=lambda row: (row.night_s, row.key))
+
+    def publish(self) -> Path:
+        """Put all rows into the ledger, as one part, in place of an earlier one of this night."""
+        return write_part(self.out / LEDGER, self.date, self.name, self.rows())
+
+    def clear(self) -> None:
+        """Remove the directories of runs that were under way when an earlier process died."""
+        done = {path.stem for path in (self.directory / "rows").glob("*.json")}
+        for home in self.runs.iterdir():
+            if home.name not in done:
+                shutil.rmtree(home, ignore_errors=True)
+
+
+def new_night(out: Path, date: str, commit: str, settings: NightSettings) -> NightFiles:
+    """Plan a night, without writing anything."""
+    before = read_nights(out / LEDGER, newest=1)
+    slots = slots_of(settings, date, before[-1].rows if before else ())
+    number = 1
+    while (out / f"night-{(name := date if number == 1 else f'{date}-{number}')}").exists():
+        number += 1
+    return NightFiles(
+        out=out, date=date, name=name, commit=commit, settings=settings, slots=tuple(slots)
+    )
+
+
+def begin(night: NightFiles) -> None:
+    """Write the plan down. Raises OSError."""
+    night.runs.mkdir(parents=True)
+    (night.directory / "rows").mkdir()
+    content = {
+        "format": _FORMAT,
+        "date": night.date,
+        "name": night.name,
+        "commit": night.commit,
+        "settings": night.settings.as_json(),
+        "slots": [slot.as_json() for slot in night.slots],
+    }
+    replace_file(night.directory / _PLAN, json.dumps(content, indent=1).encode())
+
+
+def last_night(out: Path) -> NightFiles:
+    """The newest night that has begun. Raises OperatorError."""
+    found = sorted(out.glob(f"night-*/{_PLAN}"), key=lambda path: path.stat().st_mtime_ns)
+    if not found:
+        raise OperatorError(
+            f"{out}: no night has begun here\n  try: kraft-chaos nightly --budget 30m --out {out}"
+        )
+    try:
+        return _night_from(out, json.loads(found[-1].read_bytes()))
+    except (ValueError, KeyError, TypeError) as error:
+        raise OperatorError(
+            f"{found[-1]}: not a night's plan: {error}\n"
+            f"  try: kraft-chaos nightly --budget 30m --out {out}"
+        ) from error
+
+
+def _night_from(out: Path, content: Mapping[str, Any]) -> NightFiles:
+    if content["format"] != _FORMAT:
+        raise ValueError(f"format {content['format']}, not {_FORMAT}")
+    slots: Sequence[Mapping[str, Any]] = content["slots"]
+    return NightFiles(
+        out=out,
+        date=content["date"],
+        name=content["name"],
+        commit=content["commit"],
+        settings=settings_from(content["settings"]),
+        slots=tuple(slot_from(each) for each in slots),
+    )

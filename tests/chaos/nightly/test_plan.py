@@ -1,0 +1,228 @@
+"""What a night runs, in which order; settings; and that it goes on where it was."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaos.errors import OperatorError, UsageError
+from chaos.nightly.carry_out import Conductor
+from chaos.nightly.night import LEDGER, NightFiles, begin, last_night, new_night
+from chaos.nightly.plan import Part, exploration, is_possible, slot_from, slots_of
+from chaos.nightly.running import RunOrder, broken_row, order_from, perform
+from chaos.nightly.settings import NightSettings, budget_s, read_settings
+from chaos.progress import ConsoleProgress
+from chaos.run.planning import Choices, plan_of
+from chaos.scenario import SIM
+from checkers.verdict import Verdict
+from spark_reports.ledger import LedgerRow, read_nights
+from tests.chaos.nightly.rows import CANARY
+
+NIGHT = "2026-11-28"
+SMALL = NightSettings(
+    runtime=SIM, scenarios=("last-replica-standing", "partition-leader"), canaries=1
+)
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> NightFiles:
+    found = new_night(tmp_path, NIGHT, "commit", SMALL)
+    begin(found)
+    return found
+
+
+def conductor_of(night: NightFiles) -> Conductor:
+    return Conductor(night, ConsoleProgress(quiet=True))
+
+
+def row_for(order: RunOrder, *, red: str = "") -> LedgerRow:
+    """As the run would have left it."""
+    row = broken_row(order, "x", Verdict.VALID)
+    if not red:
+        return replace(row, fingerprint="")
+    return replace(row, verdict=Verdict.INVALID, counts_as=Verdict.INVALID, fingerprint=red)
+
+
+def test_the_parts_of_a_night_are_in_order_and_each_plan_occurs_once() -> None:
+    slots = slots_of(SMALL, NIGHT, ())
+    parts = [slot.part for slot in slots]
+    assert list(dict.fromkeys(parts)) == [Part.CANARY, Part.STORY, Part.MATRIX]
+    assert [slot.choices.side for slot in slots if slot.part is Part.STORY] == ["elr=off", "elr=on"]
+    keys = [slot.key(NIGHT, "") for slot in slots]
+    assert len(set(keys)) == len(keys)
+    assert all(plan_of(slot.choices).runtime == SIM for slot in slots)
+
+
+def test_the_whole_catalogue_can_be_planned_for_every_target() -> None:
+    """Each slot has a plan, in each runtime; Apache Kafka is never simulated."""
+    wide = NightSettings(targets=("node", "kafka", "mixed"))
+    slots = slots_of(wide, NIGHT, ())
+    targets = {(slot.choices.target.partition(":")[0], slot.choices.runtime) for slot in slots}
+    assert targets == {
+        *(("node", runtime) for runtime in ("sim", "docker")),
+        ("kafka", "docker"),
+        ("mixed", "docker"),
+    }
+    matrix = {slot.choices.scenario for slot in slots if slot.part is Part.MATRIX}
+    assert {"partition-leader", "mixed-quorum", "last-replica-standing"} <= matrix
+    fresh = [
+        exploration(wide, NIGHT, runtime, n) for runtime in ("sim", "docker") for n in range(6)
+    ]
+    assert all(slot is not None and is_possible(slot.choices) for slot in fresh)
+    assert len({slot.key(NIGHT, "") for slot in fresh if slot is not None}) == 12
+
+
+def test_a_slot_comes_back_from_its_json() -> None:
+    for slot in slots_of(NightSettings(targets=("node", "kafka")), NIGHT, ()):
+        again = slot_from(json.loads(json.dumps(slot.as_json())))
+        assert again.key(NIGHT, "c") == slot.key(NIGHT, "c")
+        assert again.as_json() == slot.as_json()
+
+
+def test_the_same_plan_has_another_key_in_another_night_commit_and_attempt() -> None:
+    (first, *_) = slots_of(SMALL, NIGHT, ())
+    others = [first.key("2026-11-29", "c"), first.key(NIGHT, "d")]
+    others.append(replace(first, attempt=1).key(NIGHT, "c"))
+    assert len({first.key(NIGHT, "c"), *others}) == 4
+
+
+def test_the_reds_of_the_last_night_come_before_the_matrix(night: NightFiles) -> None:
+    conductor = conductor_of(night)
+    orders = conductor.orders(SIM)
+    taken = [next(orders) for _ in range(4)]
+    for order, red in zip(taken, ("", "", "", "Q1: it broke"), strict=True):
+        conductor.land(row_for(order, red=red))
+    night.publish()
+    (before,) = read_nights(night.out / LEDGER)
+    following = slots_of(SMALL, "2026-11-29", before.rows)
+    (again,) = (slot for slot in following if slot.part is Part.RED)
+    assert again.choices == taken[3].slot.choices
+    parts = list(dict.fromkeys(slot.part for slot in following))
+    assert parts == [Part.CANARY, Part.STORY, Part.RED, Part.MATRIX]
+
+
+def test_a_new_red_is_tried_again_at_once_and_a_known_one_is_not(night: NightFiles) -> None:
+    conductor = Conductor(
+        night, ConsoleProgress(quiet=True), [("last-replica-standing", "Q2: known")]
+    )
+    orders = conductor.orders(SIM)
+    assert [next(orders).slot.part for _ in range(2)] == [Part.CANARY, Part.STORY]
+    order = next(orders)
+    conductor.land(row_for(order, red="Q2: known"))
+    conductor.land(row_for(order, red="Q1: it broke"))
+    again = [next(orders).slot for _ in range(3)]
+    assert [slot.part for slot in again] == [Part.REPEAT, Part.REPEAT, Part.MATRIX]
+    seed = order.slot.choices.seed or 0
+    assert [slot.choices.seed for slot in again[:2]] == [seed + 1, seed + 2]
+
+
+def test_a_night_goes_on_where_it_was_and_runs_nothing_twice(night: NightFiles) -> None:
+    """Whatever was under way when it died is run again; also repeats and fresh seeds."""
+    conductor = conductor_of(night)
+    orders = conductor.orders(SIM)
+    many = len(night.slots) + 5
+    keys = []
+    for number in range(many):
+        order = next(orders)
+        keys.append(order.key)
+        Path(order.home).mkdir()
+        if number % 3:
+            conductor.land(row_for(order, red="Q1: it broke" if number == 4 else ""))
+    resumed = last_night(night.out)
+    assert resumed == night
+    resumed.clear()
+    done = {row.key for row in resumed.rows()}
+    assert {path.name for path in resumed.runs.iterdir()} == done
+    again = conductor_of(resumed)
+    orders = again.orders(SIM)
+    while {row.key for row in resumed.rows()} < set(keys):
+        order = next(orders)
+        assert order.key in keys
+        assert order.key not in done
+        again.land(row_for(order))
+    for _ in range(2):
+        resumed.publish()
+    (found,) = read_nights(night.out / LEDGER)
+    assert sorted(row.key for row in found.rows) == sorted(keys)
+
+
+def test_a_night_ends_with_its_budget_its_number_of_runs_or_when_it_is_stopped(
+    night: NightFiles,
+) -> None:
+    for settings in (replace(SMALL, runs=3), replace(SMALL, budget_s=0)):
+        limited = replace(night, settings=settings)
+        assert len(list(conductor_of(limited).orders(SIM))) == settings.runs
+    conductor = conductor_of(night)
+    orders = conductor.orders(SIM)
+    next(orders)
+    conductor.stop()
+    assert list(orders) == []
+
+
+def test_two_nights_of_one_date_are_apart(night: NightFiles) -> None:
+    second = new_night(night.out, NIGHT, "commit", SMALL)
+    assert (second.date, second.name) == (NIGHT, f"{NIGHT}-2")
+    assert {slot.key(second.name, "") for slot in second.slots}.isdisjoint(
+        slot.key(night.name, "") for slot in night.slots
+    )
+
+
+def test_there_is_no_night_to_go_on_with(tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="no night has begun here"):
+        last_night(tmp_path)
+
+
+def test_a_run_that_is_refused_or_fails_is_a_row(tmp_path: Path) -> None:
+    refused = Choices(scenario="partition-leader", seed=1, target="kafka", runtime=SIM)
+    slot = replace(slots_of(SMALL, NIGHT, ())[0], choices=refused)
+    order = RunOrder(slot=slot, night=NIGHT, commit="c", key="k", home=str(tmp_path / "k"))
+    assert order_from(json.loads(json.dumps(order.as_json()))).as_json() == order.as_json()
+    row = perform(order)
+    assert row.counts_as in (Verdict.UNKNOWN, Verdict.ERROR)
+    assert (row.key, row.directory, row.scenario) == ("k", "", "partition-leader")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2h", 7200), ("90m", 5400), ("1h30m", 5400), ("45s", 45)]
+)
+def test_a_budget_is_a_time(text: str, seconds: int) -> None:
+    assert budget_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "h", "-1h", "0m", "1.5h", "2 h"])
+def test_other_budgets_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a time"):
+        budget_s(text)
+
+
+def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "kraft-chaos.toml"
+    path.write_text('[nightly]\nbudget = "30m"\ntargets = ["kafka"]\ncanaries = 7\n')
+    found = read_settings(path, {"canaries": 2, "runs": None})
+    assert found == NightSettings(budget_s=1800, targets=("kafka",), canaries=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[nightly]\nbugdet = '2h'", "no entry 'bugdet'"),
+        ("[nightly]\ntargets = 'kafka'", "targets cannot be 'kafka'"),
+        ("[nightly]\ncanaries = true", "canaries cannot be True"),
+        ("[nightly]\nwithout = ['nothing']", "names the scenario 'nothing'"),
+        ("[nightly", "kraft-chaos.toml: "),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "kraft-chaos.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=why.replace("[", r"\[")):
+        read_settings(path, {})
+
+
+def test_a_canary_row_knows_itself() -> None:
+    assert CANARY.is_canary
+    assert not replace(CANARY, side="bug=on").is_canary
