@@ -13,8 +13,8 @@ from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import why_in_doubt
+from checkers.partitions.described_partitions import asked_of_partitions
 from checkers.partitions.leaders import NEED
-from checkers.partitions.told_partitions import asked_of_partitions
 from checkers.quorum.leadership import SECOND, Calm, bounds_of, calms
 from checkers.verdict import CheckResult, EventValue, counted
 
