@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml
 
 from chaos.nightly.forms import annotations, as_markdown, as_text, write_junit
 from checkers.verdict import Verdict
@@ -182,10 +183,9 @@ def test_an_empty_night_is_a_page_too(tmp_path: Path) -> None:
 
 
 def test_junit_tells_new_known_and_void_apart(tmp_path: Path) -> None:
-    junitparser = pytest.importorskip("junitparser")
     path = tmp_path / "junit.xml"
     write_junit(BAD, path)
-    read = junitparser.JUnitXml.fromfile(str(path))
+    read = JUnitXml.fromfile(str(path))
     told = {
         (type(result).__name__, result.type)
         for suite in read
