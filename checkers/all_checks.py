@@ -64,7 +64,6 @@ _MODULES = (
     "run.serving_during_faults",
     "run.silent_brokers",
     "run.late_answers",
-    "run.whole_isrs",
     "run.sufficiency",
 )
 

@@ -97,15 +97,14 @@ class AppendOptions:
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With the user's overrides; topics have the target's `min_isr` and `num.partitions`, and
-        as many replicas as its `replication`, at most its `brokers`."""
+        """With the user's overrides; topics have the target's `min_isr`, and as many replicas as
+        its `replication`, at most its `brokers`."""
         wanted = _count(settings, "replication", self.replication)
         promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
         return replace(
             self,
             producers=concurrency or self.producers,
             rate=rate or self.rate,
-            partitions=_count(settings, "num.partitions", self.partitions),
             replication=min(wanted, _count(settings, "brokers", wanted)),
             configs={**self.configs, **promised},
         )

@@ -38,9 +38,3 @@ def test_topics_have_the_replicas_that_the_target_is_asked_for_of_its_brokers_at
 ) -> None:
     adjusted = AppendOptions().adjusted(concurrency=None, rate=0.0, settings=settings)
     assert adjusted.replication == replication
-
-
-def test_the_partitions_of_each_topic_are_the_users() -> None:
-    settings = {"num.partitions": "450"}
-    adjusted = AppendOptions(topics=21).adjusted(concurrency=None, rate=0.0, settings=settings)
-    assert len(adjusted.all_partitions()) == 9_450
