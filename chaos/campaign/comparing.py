@@ -15,7 +15,7 @@ from chaos.releases import KAFKA
 from chaos.run.installation import prepare
 from chaos.run.judging import PAGE
 from chaos.run.launch import Ran, perform
-from chaos.run.planning import Choices, plan_of, runtime_of, scenario_of
+from chaos.run.planning import Choices, plan_of, runs_on_kafka, runtime_of, scenario_of
 from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
@@ -143,7 +143,7 @@ def _targets(scenario: Scenario, side: Side, arguments: CompareArguments) -> Seq
     if side.release:
         return [f"{KAFKA}:{side.release}"]
     in_containers = arguments.runtime != SIM
-    usual = KAFKA if scenario.is_of_brokers and in_containers else NODE
+    usual = KAFKA if runs_on_kafka(scenario) and in_containers else NODE
     return arguments.targets or [usual]
 
 

@@ -383,11 +383,21 @@ def require_reachable(runtime: str, *clients: str) -> None:
 
 def takes_kafka(scenario: Scenario) -> bool:
     """Whether a scenario of brokers needs what our own brokers do not have."""
+    return not _can_run(scenario, NODE)
+
+
+def runs_on_kafka(scenario: Scenario) -> bool:
+    """Whether Apache Kafka has all that a scenario needs: brokers, and no feature that only our own
+    node has."""
+    return scenario.is_of_brokers and _can_run(scenario, KAFKA)
+
+
+def _can_run(scenario: Scenario, target: str) -> bool:
     try:
-        plan_of(Choices(scenario=scenario.name, seed=0, runtime=DOCKER))
+        plan_of(Choices(scenario=scenario.name, seed=0, target=target, runtime=DOCKER))
     except UsageError:
-        return True
-    return False
+        return False
+    return True
 
 
 def scenario_of(name: str, file: ScenarioFile | None = None) -> Scenario:

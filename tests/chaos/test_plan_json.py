@@ -14,7 +14,7 @@ from chaos.cluster.targets.named import KAFKA, MIXED, NODE
 from chaos.conditions import Conditions
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import NotAPlanError, plan_as_json, plan_from
-from chaos.run.planning import Choices, plan_of
+from chaos.run.planning import Choices, plan_of, runs_on_kafka
 from chaos.scenario import SIM
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -32,7 +32,7 @@ def written_and_read(plan: RunPlan) -> RunPlan:
 def every_plan() -> Iterator[RunPlan]:
     """Each scenario as it is and by each of its sides, and each control."""
     for scenario in (SCENARIOS | CONTROLS).values():
-        target = MIXED if scenario.of_both else KAFKA if scenario.is_of_brokers else NODE
+        target = MIXED if scenario.of_both else KAFKA if runs_on_kafka(scenario) else NODE
         plain = Choices(scenario=scenario.name, seed=7, target=target, runtime="docker")
         plan = plan_of(plain) if scenario.trial is None else plan_of(replace(plain, runtime=SIM))
         yield plan

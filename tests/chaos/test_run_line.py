@@ -19,7 +19,7 @@ from chaos.nemesis.script import Schedule
 from chaos.nemesis.victims import AllBrokers
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of
-from chaos.run.planning import Choices, plan_of
+from chaos.run.planning import Choices, plan_of, runs_on_kafka
 from chaos.run.scenario_file import read_scenario_file
 from chaos.scenario import SCENARIO_SETTINGS
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS, SCENARIOS
@@ -89,7 +89,10 @@ def test_nothing_of_the_line_is_lost() -> None:
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
-        *(f"{name} --seed 5 --target kafka" for name in BROKER_SCENARIOS),
+        *(
+            f"{name} --seed 5 --target {'kafka' if runs_on_kafka(scenario) else 'node'}"
+            for name, scenario in BROKER_SCENARIOS.items()
+        ),
         *(f"{name} --seed 5 --target mixed --set kafkas=2" for name in MIXED_SCENARIOS),
         *(f"{name} --seed 5" for name in CONTROLLER_SCENARIOS if name != "swarm"),
         *(f"{name} --seed 5 --target kafka" for name in CONTROLS if name != "lying-fsync"),

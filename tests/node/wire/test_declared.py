@@ -16,6 +16,7 @@ from kio.serial import entity_reader
 from node.codec import UnencodableMessage
 from node.errors import ErrorCode
 from node.ids import METADATA_TOPIC
+from node.wire import unreleased
 from node.wire.api import Api, Side, kio_class
 from node.wire.api_versions import API_VERSIONS
 from node.wire.apis import APIS, BROKER_APIS, BROKER_BY_KEY, BY_KEY
@@ -27,10 +28,13 @@ from tests.node.wire.sample_responses import RESPONSES
 from tests.support.codec_shapes import kio_bytes
 
 EVERY_API = list(dict.fromkeys((*APIS, *BROKER_APIS)))
+OF_NO_RELEASE = ErrorCode.REQUEST_LIMIT_REACHED  # kio does not know it
+# But for those that kio lacks.
 EVERY_VERSION = [
     pytest.param(api, version, id=f"{api.request.__name__}-{version}")
     for api in EVERY_API
     for version in range(api.min_version, api.max_version + 1)
+    if kio_class(api.package, api.name, version, "request").__module__ != unreleased.__name__
 ]
 # Of which kio has no field: they say what is not in a message, or come from its header.
 NOT_CARRIED = {"partition_ok", "supported", "client_id"}
@@ -58,7 +62,7 @@ def drawn(kind: Any) -> st.SearchStrategy[Any]:
         hints = get_type_hints(kind, include_extras=True)
         return st.builds(kind, **{n: drawn(hint) for n, hint in hints.items() if n not in LEFT_OUT})
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return st.sampled_from(kind)
+        return st.sampled_from([each for each in kind if each is not OF_NO_RELEASE])
     plain = {
         NoneType: st.none(),
         bool: st.booleans(),
