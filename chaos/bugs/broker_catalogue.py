@@ -379,6 +379,7 @@ IN_BROKERS = (
         scenario="unclean-recovery",
         duration_s=30.0,
         settings={"elr": "on", "recovery": "balanced"},
+        simulated=True,
     ),
     _of_last_replica(
         "P-LAST-REPLICA",

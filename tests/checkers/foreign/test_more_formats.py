@@ -1,6 +1,7 @@
 """Porcupine's operations, clients with names, reads that name their key, a run's own events."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -233,12 +234,14 @@ def test_what_a_loss_explains_is_a_suspicion(
 def test_deleted_topics_promise_nothing(tmp_path: Path) -> None:
     again = OWN_LOG.replace('[["t-0",0,12884901888,2,0,2]]', '[["t-0",0,12884901890,2,0,2]]')
     assert judged(tmp_path, again).verdict is INVALID
-    deleted = again + OWN_LOG.splitlines()[0].replace("create", "delete") + "\n"
+    deletion = OWN_LOG.splitlines()[0].replace("create", "delete")
+    deleted = again + deletion.replace('"i":0', '"i":8').replace('"t":1', '"t":8') + "\n"
     assert judged(tmp_path, deleted).verdict is VALID
 
 
 def test_registers_and_logs_are_not_in_one_run(tmp_path: Path) -> None:
-    said = refusal(tmp_path, OWN_LOG + EVENTS.replace('"p":3', '"p":13'))
+    later = re.sub(r'"i":(\d)', lambda found: f'"i":{int(found[1]) + 8}', EVENTS)
+    said = refusal(tmp_path, OWN_LOG + later.replace('"p":3', '"p":13'))
     assert said == ", line 11: expected operations of registers or of logs, found some of both"
 
 
