@@ -121,7 +121,7 @@ FS_IOC_SHUTDOWN, WITHOUT_THE_JOURNAL = 0x8004587D, 2
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), FS_IOC_SHUTDOWN, struct.pack("I", WITHOUT_THE_JOURNAL))
 PYTHON
   if [ -e "$work/$1.tracer" ]; then
-    kill -KILL "$(cat "$work/$1.tracer")" # a process that its tracer does not reap does not end
+    kill -KILL "$(cat "$work/$1.tracer")" # who is not reaped by its tracer does not end
     rm "$work/$1.tracer"
   fi
   if [ -e "$work/$1.pid" ]; then kill_node "$1"; fi
@@ -169,7 +169,7 @@ PROPERTIES
 
 topics() { tool org.apache.kafka.tools.TopicCommand --bootstrap-server "$server" "$@"; }
 
-described() { # the partition of the topic orders; nothing while no broker answers
+described() { # the partition of the topic orders; nothing while nobody answers
   topics --describe --topic orders | grep "Partition: 0" | tr '\t' ' ' || true
 }
 

@@ -5,7 +5,7 @@ kraft=$work/disk-1/kraft
 server=$(address 1),$(address 2)
 records=100
 
-# Nothing is synced on the disk of broker 1 between the records and the cut: its checkpoints wait, and
+# Nobody syncs anything on the disk of broker 1 between the records and the cut: its checkpoints wait, and
 # the journal is committed every 5 minutes. So they may be further apart than the half minute after which
 # the kernel writes the records out.
 mounted_with=commit=300

@@ -28,7 +28,7 @@ await_partition "Isr: 1 "
 kill_node 1
 await 4 "Fencing broker 1" 60 || { echo "broker 1 was never fenced"; exit 1; }
 
-say "3. brokers 3 and 2 are started: each has left the ELR as it registered, and none may lead"
+say "3. brokers 3 and 2 are started: each has left the ELR as it registered, and nobody may lead"
 start 3
 start 2
 described

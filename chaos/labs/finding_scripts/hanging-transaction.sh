@@ -1,5 +1,5 @@
 
-# The power fails while a transaction is open, and nothing can end it any more: readers of committed records wait. One node. With the word "synced" it syncs each message, and the transaction ends.
+# The power fails while a transaction is open, and nobody can end it any more: readers of committed records wait. One node. With the word "synced" it syncs each message, and the transaction ends.
 each=9223372036854775807
 [ "${1:-}" != synced ] || each=1
 server=$(address 1)

@@ -42,7 +42,7 @@ start 1
 row() { quorum "$leader" --replication | awk '$1 == "NodeId" || $1 == 1' | cut -f 1,3,4; }
 row
 
-say "3. the leader is paused for longer than the broker waits, and goes on; no other was elected"
+say "3. the leader is paused for longer than the broker waits, and goes on; nobody else was elected"
 kill -STOP "$(cat "$work/$leader.pid")"
 sleep 15
 kill -CONT "$(cat "$work/$leader.pid")"

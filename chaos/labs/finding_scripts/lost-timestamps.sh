@@ -1,6 +1,6 @@
 
-# A log is compacted, and a client that asks for the first record after a time gets none. One node,
-# unhurt. With the word "deleted" old records are deleted by time, not compacted: there is one.
+# A log is compacted, and who asks for the first record after a time is told that there is none. One node, which
+# nobody hurts. With the word "deleted" old records are deleted by time, not compacted: there is one.
 policy=compact
 [ "${1:-}" != deleted ] || policy=delete
 server=$(address 1)

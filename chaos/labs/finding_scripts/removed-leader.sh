@@ -1,6 +1,6 @@
 
 # Of two controllers the leader is asked to remove itself, and is killed while the record of that is in its log alone:
-# neither leads any more, though both run. With the word "unasked" it is killed and nothing else, and one of them leads.
+# nobody leads any more, though both run. With the word "unasked" it is killed and nothing else, and one of them leads.
 removal=${1:-asked}
 directories="4:controller4-directoryA 5:controller5-directoryA"
 directory_id() { for each in $directories; do [ "${each%%:*}" != "$1" ] || echo "${each##*:}"; done; }
@@ -62,7 +62,7 @@ done
 [ "$removal" != asked ] || wait "$asked" || true
 if [ -z "$led" ]; then
   last_state "$leader" | cut -c 1-230
-  say "NO NODE LED: for a minute and a half both controllers were there"
+  say "NOBODY LED: for a minute and a half both controllers were there"
 else
   say "LED:$led"
 fi

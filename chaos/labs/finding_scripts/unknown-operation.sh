@@ -27,7 +27,7 @@ told = answer.read(*struct.unpack(">i", answer.read(4)))
 print("answered with the error", *struct.unpack(">h", told[10:12]))  # behind correlation, tags, throttle time, count
 PYTHON
 }
-quorum() { # the leader and its epoch, as the broker reports them
+quorum() { # who leads, and in which epoch, as the broker tells of it
   tool org.apache.kafka.tools.MetadataQuorumCommand --bootstrap-server "$server" describe --status |
     awk '/^Leader(Id|Epoch)/ { printf "%s %s ", $1, $2 }'
 }

@@ -1,5 +1,5 @@
 
-# Two controllers of three tell the others an address at which no node is, and the third is lost: no node leads any
+# Two controllers of three tell the others an address at which nobody is, and the third is lost: nobody leads any
 # more, not even when both tell the right address again (KAFKA-20661). With the word "reachable" what they tell is
 # another name of this machine, and one of them leads.
 told=127.0.0.1:1
@@ -71,7 +71,7 @@ serves "$leader"
 sleep 10
 echo "$(quorum "$leader" | awk '/^LeaderId/ { print $2 }') leads"
 if [ -z "$led" ]; then
-  say "NO NODE LED: for half a minute two controllers of three were there, at the right address"
+  say "NOBODY LED: for half a minute two controllers of three were there, at the right address"
 else
   say "LED: $led"
 fi

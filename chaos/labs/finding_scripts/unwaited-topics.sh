@@ -1,5 +1,5 @@
 
-# librdkafka reports topics as created that were not, where it is set not to wait.
+# librdkafka reports topics as created that nobody created, where it is told not to wait.
 # With the word "waiting" it waits for 5 s. Wants confluent-kafka in PYTHON (python3).
 seconds=0
 [ "${1:-}" != waiting ] || seconds=5

@@ -1,5 +1,5 @@
 
-# A broker is added to the voters of three controllers: it ends by itself, and with one controller lost no node leads. With the
+# A broker is added to the voters of three controllers: it ends by itself, and with one controller lost nobody leads. With the
 # word "unasked" nothing is added, and one of the two others leads.
 addition=${1:-asked}
 directories="4:controller4-directoryA 5:controller5-directoryA 6:controller6-directoryA"
@@ -54,7 +54,7 @@ for node in 4 5 6; do
   echo "node $node began $(said "$node" "Completed transition to ProspectiveState" | wc -l) times to ask for votes"
 done
 if [ -z "$led" ]; then
-  say "NO NODE LED: for a minute two controllers of three were there"
+  say "NOBODY LED: for a minute two controllers of three were there"
 else
   say "LED:$led"
 fi
