@@ -110,5 +110,5 @@ def pytest_runtest_makereport(
         if report.failed:
             for run in item.stash.get(_RUNS, []):
                 report.sections.append((f"chaos run, seed {run.seed}", str(run)))
-                report.user_properties.append(("chaos_page", str(run.page)))
+                item.user_properties.append(("chaos_page", str(run.page)))
     return report

@@ -151,7 +151,7 @@ def _where() -> str:
         return "disk"
     if "_take" not in frames:
         return "at rest"
-    return "send" if isinstance(frames["_take"].f_locals["deed"], SendResponse) else "perform"
+    return "send" if isinstance(frames["_take"].f_locals["action"], SendResponse) else "perform"
 
 
 def test_a_dead_process_is_silent() -> None:

@@ -83,10 +83,11 @@ def test_a_seed_gives_the_same_bytes_in_every_process(scenario: str, tmp_path: P
             check=True,
             capture_output=True,
         )
+        run = (out / "latest").resolve()  # its name has the time of this machine
         found.append(
             {
-                str(path.relative_to(out)): path.read_bytes()
-                for path in sorted(out.rglob("*"))
+                str(path.relative_to(run)): path.read_bytes()
+                for path in sorted(run.rglob("*"))
                 if path.is_file()
             }
         )

@@ -14,6 +14,7 @@ from node.ids import LogId
 from node.server.listener import RESERVED_DESCRIPTORS
 from node.server.real_disk import RealDisk
 from node.storage.log_directories import PartitionLogs
+from node.wire.api import Side, kio_class
 from node.wire.apis import APIS
 from tests.support.quorum_processes import (
     ROOT,
@@ -73,11 +74,12 @@ def test_a_quorum_whose_descriptors_are_taken(tmp_path: Path, flooded: str) -> N
             assert "descriptor" not in node.errors
 
 
+SIDES: tuple[Side, Side] = ("request", "response")
 CODECS = {
-    f"kio.schema.{api.package}.v{version}.{side}"
+    kio_class(api.package, api.name, version, side).__module__
     for api in APIS
     for version in range(api.min_version, api.max_version + 1)
-    for side in ("request", "response")
+    for side in SIDES
 }
 
 
