@@ -303,14 +303,17 @@ def skip_tags(data: bytes, at: int) -> int:
     return _read_tags(data, at, {}, {}, Budget())[1]
 
 
+_OF_NO_RELEASE = frozenset((966,))  # REQUEST_LIMIT_REACHED (KIP-966, part two): kio lacks it
+
+
 def _convert(field: MarkedField) -> Convert | None:
     """The conversion of what `struct` unpacked to the field's value, if they differ."""
     match field.kafka_type:
         case "uuid":
             return _uuid_or_none if field.nullable_element else _uuid
         case "error_code":
-            convert: Convert = field.value_class
-            return convert
+            of_kio = field.value_class
+            return lambda number: of_kio(number) if number not in _OF_NO_RELEASE else number
         case "timedelta_i32":
             return _milliseconds
         case "datetime_i64":
