@@ -46,12 +46,14 @@ class CampaignRows:
 
     @property
     def verdict(self) -> Verdict:
-        """Some seeds are void or unknown in every campaign; in a sound one all can be read."""
+        """Some seeds are void in every campaign; in a sound one the others are decided, and all can
+        be read."""
         if self.verdicts.get(Verdict.INVALID):
             return Verdict.INVALID
         if self.unreadable or self.verdicts.get(Verdict.ERROR):
             return Verdict.ERROR
-        return Verdict.VALID if self.verdicts.get(Verdict.VALID) else Verdict.UNKNOWN
+        is_decided = self.verdicts.get(Verdict.VALID) and not self.verdicts.get(Verdict.UNKNOWN)
+        return Verdict.VALID if is_decided else Verdict.UNKNOWN
 
 
 def read_rows(path: Path) -> CampaignRows:

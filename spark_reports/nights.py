@@ -77,6 +77,8 @@ class Comparison:
         void = sum(row.counts_as is Verdict.VOID for row in rows)
         if void * _VOIDS > len(rows):
             found.append(f"{in_words(void, len(rows))} runs are void")
+        if unknown := sum(row.counts_as is Verdict.UNKNOWN for row in rows):
+            found.append(f"{in_words(unknown, len(rows))} runs are undecided")
         return found
 
     @property

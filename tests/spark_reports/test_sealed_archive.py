@@ -17,6 +17,7 @@ from checkers.history.sealed_run import read_run_info, with_checksum, write_run_
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
 from checkers.verdict import Verdict
+from spark_reports.campaign_rows import ROWS, read_rows
 from spark_reports.report_build import NothingToReportError, build
 from spark_reports.report_summary import ReportSummary
 from spark_reports.sealed_archive import examine, survey
@@ -144,6 +145,29 @@ SEED_ROWS = [
         ]
     )
 ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        ([Verdict.VALID, Verdict.VOID], Verdict.VALID),
+        ([Verdict.VALID, Verdict.UNKNOWN], Verdict.UNKNOWN),
+        ([Verdict.VOID], Verdict.UNKNOWN),
+        ([], Verdict.UNKNOWN),
+        ([Verdict.UNKNOWN, Verdict.ERROR], Verdict.ERROR),
+        ([Verdict.ERROR, Verdict.INVALID], Verdict.INVALID),
+    ],
+)
+def test_a_campaign_is_no_better_than_its_seeds(
+    verdicts: list[Verdict], whole: Verdict, tmp_path: Path
+) -> None:
+    path = tmp_path / ROWS
+    rows = [
+        SeedRow(seed=seed, verdict=verdict, command="kraft-chaos run swarm")
+        for seed, verdict in enumerate(verdicts)
+    ]
+    path.write_text("".join(json.dumps(row.as_json()) + "\n" for row in rows))
+    assert read_rows(path).verdict is whole
 
 
 def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

@@ -88,6 +88,14 @@ def test_one_plan_that_is_red_only_sometimes_is_flaky() -> None:
             (CANARY, green("a"), green("b", counts_as=Verdict.VOID)),
             "1 of 2 (9-91 %) runs are void",
         ),
+        (
+            (CANARY, green("a"), green("b", counts_as=Verdict.UNKNOWN)),
+            "1 of 2 (9-91 %) runs are undecided",
+        ),
+        (
+            (CANARY, green("a", counts_as=Verdict.UNKNOWN)),
+            "1 of 1 (21-100 %) runs are undecided",
+        ),
     ],
 )
 def test_a_night_that_proves_little_is_not_trusted(rows: tuple[LedgerRow, ...], doubt: str) -> None:
