@@ -49,12 +49,19 @@ class NightFiles:
         replace_file(self.directory / "rows" / f"{row.key}.json", content)
 
     def rows(self) -> list[LedgerRow]:
-        """All runs that are done, in the order in which they ended."""
-        found = [
-            row_from(json.loads(path.read_bytes()))
-            for path in (self.directory / "rows").glob("*.json")
-        ]
+        """All runs that are done, in the order in which they ended. Raises OperatorError where one
+        is damaged: without it the night would tell of fewer runs than it made."""
+        found = [self._row(path) for path in (self.directory / "rows").glob("*.json")]
         return sorted(found, key=lambda row: (row.night_s, row.key))
+
+    def _row(self, path: Path) -> LedgerRow:
+        try:
+            return row_from(json.loads(path.read_bytes()))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise OperatorError(
+                f"{path}: not the row of a run: {error}\n"
+                f"  try: rm {path}; kraft-chaos nightly --resume --out {self.out}   (makes it again)"
+            ) from error
 
     def publish(self) -> Path:
         """Put all rows into the ledger, as one part, in place of an earlier one of this night."""

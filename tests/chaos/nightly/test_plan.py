@@ -226,3 +226,13 @@ def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, why: str) -
 def test_a_canary_row_knows_itself() -> None:
     assert CANARY.is_canary
     assert not replace(CANARY, side="bug=on").is_canary
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\x00" * 40, b'{"key": "a"}', b"null"])
+def test_a_row_that_was_cut_is_an_error_that_names_it(night: NightFiles, content: bytes) -> None:
+    damaged = night.directory / "rows" / "a.json"
+    damaged.write_bytes(content)
+    with pytest.raises(OperatorError, match=f"{damaged}: not the row of a run: "):
+        conductor_of(night)
+    with pytest.raises(OperatorError, match="nightly --resume"):
+        night.publish()
