@@ -60,7 +60,7 @@ class NightFiles:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise OperatorError(
                 f"{path}: not the row of a run: {error}\n"
-                f"  try: rm {path}; kraft-chaos nightly --resume --out {self.out}   (makes it again)"
+                f"  try: rm {path}; kraft-chaos nightly --resume --out {self.out}"
             ) from error
 
     def publish(self) -> Path:
