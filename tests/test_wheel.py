@@ -1,13 +1,15 @@
 """The wheel, installed alone: everything works from below `kraft_chaos`, from any directory."""
 
+import ast
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +28,34 @@ def backend() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def named_in_strings(tree: ast.AST) -> Iterator[str]:
+    """Strings that may name a module of ours, but for those that `module_name` takes."""
+    made = {
+        part
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "module_name"
+        for argument in call.args
+        for part in ast.walk(argument)
+    }
+    for found in ast.walk(tree):
+        if isinstance(found, ast.Constant) and isinstance(found.value, str) and found not in made:
+            yield found.value
+
+
+def test_no_string_names_a_module_that_a_wheel_has_elsewhere() -> None:
+    """Importing it would fail there, and comparing with it would never hold."""
+    beginning = re.compile(rf"({'|'.join(PACKAGES)})((\.[a-z_0-9]+)+)\.?", re.ASCII)
+    known = "chaos.setup.shell"  # where the names are made
+    wrong = []
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        for text in named_in_strings(ast.parse(path.read_text())):
+            module = ROOT / text.strip(".").replace(".", "/")
+            is_one = module.is_dir() or module.with_suffix(".py").is_file()
+            if beginning.fullmatch(text) and is_one and text != known:
+                wrong.append(f"{path.relative_to(ROOT)}: {text}")
+    assert wrong == []
 
 
 @pytest.fixture(scope="module")

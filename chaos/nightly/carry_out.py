@@ -26,6 +26,7 @@ from chaos.nightly.settings import NightSettings
 from chaos.progress import Progress
 from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM
+from chaos.setup.shell import module_name
 from spark_reports.ledger import LedgerRow, row_from
 
 LIMIT_S = 900.0  # of one run; one that takes longer hangs
@@ -192,7 +193,7 @@ def _container_lane(conductor: Conductor) -> None:
 def _in_its_process(conductor: Conductor, order: RunOrder) -> LedgerRow | None:
     """None where the night was stopped meanwhile: the slot is run again."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "chaos.nightly.running"],
+        [sys.executable, "-m", module_name("chaos.nightly.running")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

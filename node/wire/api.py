@@ -106,7 +106,7 @@ class Api:
         (quorum_writer if self.of_quorum else writer)(self.response, told, self.always)
 
 
-_OURS = "node.wire.unreleased"
+_OURS = f"{__package__}.unreleased"
 # The module and the class of what kio lacks.
 _NOT_IN_KIO = {
     ("get_replica_log_info", 0, "request"): (_OURS, "GetReplicaLogInfoRequest"),

@@ -15,10 +15,11 @@ from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
+from chaos.setup.shell import module_name
 
 # Modules of the node that the simulator replaces.
 _NOT_SIMULATED = frozenset(
-    f"node.server.{name}" for name in ("cli", "run", "shell", "real_disk", "traces")
+    module_name(f"node.server.{name}") for name in ("cli", "run", "shell", "real_disk")
 )
 
 _NEW_OBJECTS = 50_000  # after so many the collector looks at them; a second has some hundred
