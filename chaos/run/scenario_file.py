@@ -21,6 +21,7 @@ from workloads.workload_kinds import KINDS
 
 _TOML = ".toml"
 _KEYS = {"name", "summary", "description", "duration_s", "workload", "load", "settings", "faults"}
+_LONGEST = 1e6  # of seconds, rates and counts
 _FAULT_KEYS = {"fault", "at_s", "hold_s", "node"}
 
 
@@ -69,26 +70,31 @@ def _of_toml(file: ScenarioFile) -> Scenario:
     content = tomllib.loads(file.text)
     _require_known("the scenario", content, _KEYS)
     schedule = _schedule(content)
+    settings = _table("settings", content.get("settings", {}))
     return Scenario(
-        name=str(content["name"]),
-        summary=str(content.get("summary", f"faults as {file.name} has them")),
-        description=str(content.get("description", f"As {file.name} has it.")),
+        name=_text("name", content["name"]),
+        summary=_text("summary", content.get("summary", f"faults as {file.name} has them")),
+        description=_text("description", content.get("description", f"As {file.name} has it.")),
         faults=tuple(window.fault for window in schedule.windows),
         draw=lambda _rng, _nodes, duration_s: _lasting(schedule, duration_s),  # no seed moves it
         default_duration_s=schedule.duration_s,
-        load=_load(str(content.get("workload", "register")), content.get("load", {})),
-        settings={name: str(value) for name, value in content.get("settings", {}).items()},
+        load=_load(
+            _text("workload", content.get("workload", "register")),
+            _table("load", content.get("load", {})),
+        ),
+        settings={name: str(value) for name, value in settings.items()},
     )
 
 
 def _schedule(content: Mapping[str, Any]) -> Schedule:
     """Faults in order of time. Several may last at once."""
-    windows = tuple(
-        sorted((_window(row) for row in content.get("faults", ())), key=lambda it: it.at_s)
-    )
+    rows = content.get("faults", [])
+    if not isinstance(rows, list):
+        raise ValueError(f"faults: expected tables `[[faults]]`, found {rows!r}")
+    windows = tuple(sorted(map(_window, rows), key=lambda it: it.at_s))
     ends = [window.end_s for window in windows]
     last_s = max(ends, default=0.0)
-    duration_s = float(content.get("duration_s", last_s + 5.0))
+    duration_s = _number("duration_s", content.get("duration_s", last_s + 5.0))
     if duration_s < last_s:
         raise ValueError(f"duration_s is {duration_s:g}, and a fault lasts until {last_s:g} s")
     overlap = any(later.at_s < end for end, later in zip(ends, windows[1:], strict=False))
@@ -100,26 +106,80 @@ def _lasting(schedule: Schedule, duration_s: float) -> Schedule:
     return replace(schedule, duration_s=max(duration_s, last_s))
 
 
-def _window(row: Mapping[str, Any]) -> Window:
+def _window(row: object) -> Window:
+    row = _table("faults", row)
     _require_known("a fault", row, _FAULT_KEYS)
-    name = str(row["fault"])
+    if lacking := sorted({"fault", "at_s", "hold_s"} - row.keys()):
+        raise ValueError(f"a fault lacks {lacking[0]!r}")
+    name = row["fault"]
     if name not in FAULTS:
         raise ValueError(f"unknown fault {name!r}; see kraft-chaos inject --help")
     fault = FAULTS[name]
     if "node" in row:
-        fault = aimed_at(fault, NodeId(int(row["node"])))
-    return Window(at_s=float(row["at_s"]), hold_s=float(row["hold_s"]), fault=fault)
+        fault = aimed_at(fault, NodeId(_whole("node", row["node"], least=1)))
+    return Window(
+        at_s=_number("at_s", row["at_s"]), hold_s=_number("hold_s", row["hold_s"]), fault=fault
+    )
 
 
 def _load(workload: str, options: Mapping[str, Any]) -> Load:
+    """Each option is of the kind that the usual one has."""
     if workload not in KINDS:
         raise ValueError(f"unknown workload {workload!r}; known: {', '.join(KINDS)}")
     usual: Load = KINDS[workload].options()
     _require_known(f"the load {workload}", options, set(asdict(usual)))
-    made: Load = KINDS[workload].options(**{**asdict(usual), **options})
+    chosen = {name: _like(name, options[name], getattr(usual, name)) for name in options}
+    made: Load = KINDS[workload].options(**{**asdict(usual), **chosen})
     return made
 
 
 def _require_known(what: str, content: Mapping[str, Any], known: set[str]) -> None:
     if odd := sorted(content.keys() - known):
         raise ValueError(f"{what} has no {odd[0]!r}; known: {', '.join(sorted(known))}")
+
+
+def _like(name: str, value: object, usual: object) -> object:
+    match usual:
+        case bool():
+            if not isinstance(value, bool):
+                raise ValueError(f"{name}: expected true or false, found {value!r}")
+            return value
+        case int():
+            return _whole(name, value)
+        case float():
+            most = 1.0 if name.endswith("_share") else _LONGEST
+            return _number(name, value, most)
+        case tuple():
+            if not isinstance(value, list):
+                raise ValueError(f"{name}: expected a list, found {value!r}")
+            return tuple(_text(name, each) for each in value)
+        case Mapping():
+            return {key: _text(key, each) for key, each in _table(name, value).items()}
+    return _text(name, value)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text, found {value!r}")
+    return value
+
+
+def _table(name: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: expected a table, found {value!r}")
+    return value
+
+
+def _number(name: str, value: object, most: float = _LONGEST) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) <= most:  # type: ignore[arg-type]
+        raise ValueError(f"{name}: expected a number from 0 to {most:,g}, found {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _whole(name: str, value: object, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LONGEST:
+        raise ValueError(
+            f"{name}: expected a whole number from {least} to {_LONGEST:,g}, found {value!r}"
+        )
+    return value

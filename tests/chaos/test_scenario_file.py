@@ -44,6 +44,7 @@ faults = [{fault = "kill-leader", at_s = 5, hold_s = 1},
     ("text", "why"),
     [
         ("name = 5 5", "mine.toml: TOMLDecodeError"),
+        ("name = 5", "mine.toml: name: expected text, found 5"),
         ('summary = "x"', "mine.toml: KeyError: 'name'"),
         ('name = "x"\nfault = []', "the scenario has no 'fault'; known: description, duration_s"),
         ('name = "x"\nfaults = [{fault = "kil", at_s = 1, hold_s = 1}]', "unknown fault 'kil'"),
@@ -58,6 +59,45 @@ faults = [{fault = "kill-leader", at_s = 5, hold_s = 1},
 def test_what_is_wrong_with_a_file_is_told(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         scenarios_in(toml(text))
+
+
+ODD = ["-1", "nan", "inf", "-inf", "1e300", "true", '"x"', "[1]", "{a = 1}"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "duration_s = {}",
+        'faults = [{{fault = "kill-leader", at_s = {}, hold_s = 1}}]',
+        'faults = [{{fault = "kill-leader", at_s = 1, hold_s = {}}}]',
+        'faults = [{{fault = "kill-leader", at_s = 1, hold_s = 1, node = {}}}]',
+        "load = {{rate = {}}}",
+        "load = {{read_share = {}}}",
+        "load = {{live_keys = {}}}",
+        'workload = "append"\nload = {{transactional = 1, rate = {}}}',
+        'workload = "append"\nload = {{chores = {}}}',
+        'workload = "append"\nload = {{configs = {}}}',
+    ],
+)
+def test_values_of_another_kind_are_refused_by_name(text: str, odd: str) -> None:
+    with pytest.raises(ValueError, match=r"mine.toml: \w+: expected .* found"):
+        scenarios_in(toml('name = "x"\n' + text.format(odd)))
+
+
+@pytest.mark.parametrize("key", ["faults", "load", "settings"])
+@pytest.mark.parametrize("odd", ["7", '"x"', "[3]"])
+def test_what_is_no_table_is_refused_by_name(key: str, odd: str) -> None:
+    with pytest.raises(ValueError, match=rf"mine.toml: {key}: expected .*, found"):
+        scenarios_in(toml(f'name = "x"\n{key} = {odd}'))
+
+
+@pytest.mark.parametrize("lacking", ["fault", "at_s", "hold_s"])
+def test_a_fault_that_lacks_something_is_refused(lacking: str) -> None:
+    given = {"fault": '"kill-leader"', "at_s": "1", "hold_s": "1"}
+    row = ", ".join(f"{name} = {value}" for name, value in given.items() if name != lacking)
+    with pytest.raises(ValueError, match=f"a fault lacks '{lacking}'"):
+        scenarios_in(toml(f'name = "x"\nfaults = [{{{row}}}]'))
 
 
 @pytest.mark.parametrize(
