@@ -3,6 +3,7 @@
 pytest imports this in every session, so the harness is imported only where a test asks for it.
 """
 
+import hashlib
 import random
 import shutil
 from collections.abc import Generator, Iterator
@@ -95,8 +96,10 @@ def chaos_run(request: pytest.FixtureRequest) -> Iterator[RunScenario]:
 
 
 def _plain(nodeid: str) -> str:
-    """A test's name as a directory's."""
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in nodeid)
+    """A test's name as a directory's. Names that differ in what a directory cannot have are told
+    apart by a digest: the one removes what it ran, and the other keeps it."""
+    digest = hashlib.sha256(nodeid.encode()).hexdigest()[:6]
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in nodeid) + f"-{digest}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,9 +13,10 @@ from tests.support.readme import ROOT
 PAGE = (ROOT / "docs" / "how-to" / "pytest.md").read_text()
 FAILS = """
 
-@pytest.mark.chaos(runtime="sim", duration_s=3, mutation="R-STALE-READ")
-def test_that_fails(chaos_run):
-    first = chaos_run("partition-leader", seed=1)
+@pytest.mark.parametrize("mutation", ["R-STALE-READ", ""], ids=["a b", "a-b"])
+@pytest.mark.chaos(runtime="sim", duration_s=3)
+def test_that_fails(chaos_run, mutation):
+    first = chaos_run("partition-leader", seed=1, mutation=mutation)
     print("seeds", first.seed, chaos_run("baseline", duration_s=1).seed)
     assert first.verdict.word == "valid", first
 
@@ -39,12 +40,13 @@ def test_a_failed_test_shows_its_runs_and_a_seed_repeats_them(tmp_path: Path) ->
     (text,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "test_mine.py").write_text(text + FAILS)
     done = session(tmp_path, "test_mine.py", "--junit-xml", "junit.xml")
-    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
     (seed,) = re.findall(r"chaos: seed (\d+); the same runs again: --chaos-seed \1", done.stdout)
     assert "- chaos run, seed 1 -" in done.stdout
 
     kept = sorted((tmp_path / "runs" / "tests").glob("*"))
-    assert [each.name for each in kept] == ["test_mine.py--test_that_fails"]
+    (name,) = (each.name for each in kept)
+    assert name.startswith("test_mine.py--test_that_fails-a-b--")
     shown = re.findall(r"  page: (.*)", done.stdout)
     assert {path for path in shown if (tmp_path / path).is_file()} == set(shown) != set()
     properties = ElementTree.parse(tmp_path / "junit.xml").iter("property")
