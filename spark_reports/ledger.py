@@ -106,6 +106,11 @@ class LedgerRow:
     def is_canary(self) -> bool:
         return bool(self.mutation) and not self.side
 
+    @property
+    def is_missed(self) -> bool:
+        """A canary that no check named for it accused, also because it could not be run."""
+        return self.is_canary and self.counts_as is not Verdict.VALID
+
     def as_json(self) -> dict[str, object]:
         words = {"verdict": self.verdict.word, "counts_as": self.counts_as.word}
         return {**asdict(self), **words}

@@ -251,12 +251,12 @@ def _redness(rows: Sequence[LedgerRow]) -> tuple[int, tuple[str, ...]]:
 def _canary_table(rows: Sequence[LedgerRow]) -> Markup:
     lines: list[tuple[str, Sequence[Child]]] = [
         (
-            "bad" if row.is_red else "",
+            "bad" if row.is_missed else "",
             (
                 row.mutation,
                 row.scenario,
                 row.runtime,
-                "not found" if row.is_red else "found",
+                "not found" if row.is_missed else "found",
                 row.sentence,
             ),
         )

@@ -117,7 +117,7 @@ def compare_nights(night: Night, before: Sequence[Night]) -> Comparison:
         mended=tuple(sorted(mended)),
         flaky=tuple(_flaky(night.rows)),
         uncovered=tuple(sorted({words for key, words in known.items() if key not in covered})),
-        missed=tuple(row for row in night.rows if row.is_canary and row.is_red),
+        missed=tuple(row for row in night.rows if row.is_missed),
     )
 
 

@@ -80,9 +80,13 @@ def test_one_plan_that_is_red_only_sometimes_is_flaky() -> None:
     [
         ((green("a"),), "no canary was run"),
         ((CANARY,), "nothing was run"),
-        (
-            (replace(CANARY, counts_as=Verdict.ERROR), green("a")),
-            "Q-ZOMBIE was planted, and no check named for it accused",
+        *(
+            (
+                (replace(CANARY, counts_as=missed), green("a")),
+                "Q-ZOMBIE was planted, and no check named for it accused",
+            )
+            for missed in Verdict
+            if missed is not Verdict.VALID
         ),
         (
             (CANARY, green("a"), green("b", counts_as=Verdict.VOID)),
@@ -188,6 +192,15 @@ def test_an_empty_night_is_a_page_too(tmp_path: Path) -> None:
     page = render_morning(empty, [], tmp_path / "morning.html", tmp_path)
     assert '<header class="error">' in page
     assert "Nothing says that it is safe to ship" in page
+
+
+def test_a_canary_that_could_not_be_run_was_not_found(tmp_path: Path) -> None:
+    refused = replace(CANARY, counts_as=Verdict.UNKNOWN, sentence="UNKNOWN: refused: no engine")
+    found = compare_nights(Night(date=FIRST, rows=(refused, green("a"))), [])
+    page = render_morning(found, [], tmp_path / "morning.html", tmp_path)
+    assert ">not found<" in page
+    assert ">found<" not in page
+    assert "not found: Q-ZOMBIE in kill-leader" in page
 
 
 def test_junit_tells_new_known_and_void_apart(tmp_path: Path) -> None:
