@@ -3,7 +3,7 @@
 `docs/results/findings.md` has them as a table for readers.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,11 @@ def _is(*values: Any) -> Says:
 
 def _is_anything(_value: Any) -> bool:
     return True
+
+
+def _of_no_release(config: Any) -> bool:
+    """Is it a configuration that our node alone has?"""
+    return isinstance(config, Mapping) and config["name"].startswith("unclean.recovery.")
 
 
 def _of_faults(kind: str, path: str, told: Told) -> Iterator[Settled]:
@@ -170,6 +175,20 @@ SETTLED: tuple[Settled, ...] = (
         for field, kafka, node, words in (
             ("config_source", _STARTED_WITH, _DEFAULT, _SMALL_INDEXES),
             ("value", "1048576", "10485760", _SMALL_INDEXES),
+        )
+    ),
+    *(
+        Settled(
+            kind=kind,
+            path=configs,
+            kafka=_is(None),
+            node=_of_no_release,
+            right=BOTH,
+            words="KIP-966, part two: no release of Apache Kafka has unclean recovery",
+        )
+        for kind, configs in (
+            ("CreateTopics", "topics.configs"),
+            ("DescribeConfigs", "results.configs"),
         )
     ),
     Settled(
