@@ -36,10 +36,12 @@ class ProducerIdSource:
         """None: answered when the controller has allocated a block, or at the timeout. There are no
         transactions here, and a client with that answer does not ask again.
         """
-        if request.transactional_id is not None:
-            return InitProducerIdResponse(error=ErrorCode.UNSUPPORTED_VERSION)
         if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
             return InitProducerIdResponse(error=ErrorCode.INVALID_REQUEST)
+        if request.transactional_id is not None:
+            is_id = request.transactional_id != ""
+            error = ErrorCode.UNSUPPORTED_VERSION if is_id else ErrorCode.INVALID_REQUEST
+            return InitProducerIdResponse(error=error)
         if self._next < self._end:
             return self._taken()
         if self._waiting.park(connection, mono_ns + _PATIENCE_NS) and not self._is_requested:

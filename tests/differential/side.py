@@ -29,7 +29,6 @@ from node.wire.offsets import (
 from node.wire.reassignments import ListReassignmentsRequest, ListReassignmentsResponse
 from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse
 from node.wire.topic_metadata import (
-    DescribedPartition,
     DescribedTopic,
     MetadataRequest,
     MetadataResponse,
@@ -118,7 +117,8 @@ class Side:
         self.known.partitions = {name: len(topic.partitions) for name, topic in topics.items()}
         for name in expected.keys() & topics.keys():
             for at in topics[name].partitions:
-                await self._until(partial(self._leads, name, at), f"{name}: {at}")
+                led = partial(self._is_led, name, at.index)
+                await self._until(led, f"{name} {at.index}: its leader serves")
 
     async def _until(self, done: Callable[[], Awaitable[bool]], what: str) -> None:
         deadline_s = time.monotonic() + PATIENCE_S
@@ -130,13 +130,17 @@ class Side:
     async def _is_told(self, broker: int, expected: Mapping[str, int | None]) -> bool:
         return _tells(await self._topics(broker), expected)
 
-    async def _leads(self, name: str, partition: DescribedPartition) -> bool:
-        """Brokers tell of a leader before it serves."""
-        at = TopicPartition(name=name, id=ZERO_UUID, index=partition.index)
+    async def _is_led(self, name: str, index: int) -> bool:
+        """Brokers tell of a leader before it serves, and of one that has just been replaced."""
+        partitions = (await self._topics(BROKERS[0]))[name].partitions
+        (found,) = (each for each in partitions if each.index == index)
+        if found.leader not in BROKERS:
+            return False
+        at = TopicPartition(name=name, id=ZERO_UUID, index=index)
         request = ListOffsetsRequest(
             version=_BY_NAME, partitions=(SoughtOffset(partition=at, timestamp_ms=LATEST),)
         )
-        answer = await self._ask(partition.leader, request, _BY_NAME)
+        answer = await self._ask(found.leader, request, _BY_NAME)
         assert isinstance(answer, ListOffsetsResponse)
         return all(each.error is ErrorCode.NONE for each in answer.partitions)
 

@@ -36,6 +36,13 @@ def test_transactions_are_refused_as_a_version_that_there_is_not() -> None:
     begun = world.ask(_BROKER, InitProducerIdRequest(transactional_id="t"))
     assert isinstance(begun, InitProducerIdResponse)
     assert begun.error is _REFUSED
+    for contradictory in (
+        InitProducerIdRequest(transactional_id=""),
+        InitProducerIdRequest(transactional_id="t", producer_id=7),
+    ):
+        refused = world.ask(_BROKER, contradictory)
+        assert isinstance(refused, InitProducerIdResponse)
+        assert refused.error is ErrorCode.INVALID_REQUEST
     at = TopicPartition(name="orders", index=0, id=ZERO_UUID)
     sent = world.ask(
         _BROKER,
