@@ -1,7 +1,9 @@
 """Errors that an operator can do something about, and errors of the operating system as such."""
 
+import difflib
 import errno
 import os
+from collections.abc import Iterable
 
 UNREADABLE = 254  # exit code: invalid arguments, or an unreadable path
 
@@ -12,6 +14,13 @@ class UsageError(Exception):
 
 class OperatorError(Exception):
     """An error with what happened, where, and the next command, on its lines. Exit code 255."""
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """The known words that are most like a misspelt one, or all of them, for its message."""
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    return f"like it: {', '.join(near)}" if near else f"known: {', '.join(names)}"
 
 
 # Errors of the operating system, by number, each with its own next step.

@@ -204,3 +204,9 @@ class DiskTroubling(PowerCuttable, Protocol):
 class Wipeable(Protocol):
     async def wipe(self, node: NodeId) -> FaultEvidence:
         """Give a node that is off a new, empty, formatted disk (new directory id)."""
+
+
+@runtime_checkable
+class LogReading(Protocol):
+    async def log(self, node: NodeId) -> str:
+        """What all processes of a node have printed so far, whether one runs or not."""

@@ -82,10 +82,11 @@ async def resolve(
             found = [leader, *rng.sample(others, min(count, len(others)))]
         case OneNode(node):
             found = [node]
-        case PartitionLeader():
-            found = [await _partition_leader(lookout)]
-        case InSyncFollower():
-            in_sync = [node for each in await _newest(lookout) for node in _followers_of(each)]
+        case PartitionLeader(partition):
+            found = [await _partition_leader(lookout, partition)]
+        case InSyncFollower(partition):
+            newest = await _newest(lookout, partition)
+            in_sync = [node for each in newest for node in _followers_of(each)]
             found = _drawn(await _running(cluster, _among(brokers, in_sync)), rng)
         case EligibleBroker():
             elrs = [node for each in await _newest(lookout) for node in each.elr]
@@ -103,24 +104,32 @@ async def resolve(
     return hit
 
 
-async def _partition_leader(lookout: ClusterView | None) -> NodeId:
-    led = [claim for claim in await _claims(lookout) if claim.leader >= 0]
+async def _partition_leader(lookout: ClusterView | None, partition: str) -> NodeId:
+    led = [claim for claim in await _claims(lookout, partition) if claim.leader >= 0]
     if not led:
-        raise NoVictimError("no partition has a leader")
+        raise NoVictimError(
+            f"{partition} has no leader" if partition else "no partition has a leader"
+        )
     first = min(claim.key for claim in led)
     newest = max((claim for claim in led if claim.key == first), key=lambda claim: claim.epoch)
     return NodeId(newest.leader)
 
 
-async def _claims(lookout: ClusterView | None) -> list[PartitionClaim]:
+async def _claims(lookout: ClusterView | None, partition: str = "") -> list[PartitionClaim]:
+    """Of one partition, or of all. Raises NoVictimError for one that no broker knows."""
     sight = await lookout.look() if lookout is not None else None
-    return list(chain.from_iterable(sight.claims.values())) if sight is not None else []
+    claims = list(chain.from_iterable(sight.claims.values())) if sight is not None else []
+    found = [claim for claim in claims if partition in ("", claim.key)]
+    if partition and not found:
+        known = ", ".join(sorted({claim.key for claim in claims})) or "no partition"
+        raise NoVictimError(f"no broker knows {partition}; they know {known}")
+    return found
 
 
-async def _newest(lookout: ClusterView | None) -> list[PartitionClaim]:
+async def _newest(lookout: ClusterView | None, partition: str = "") -> list[PartitionClaim]:
     """For each partition, the answers in its newest epoch, perhaps of several brokers: no answer
     shows which of them is behind."""
-    claims = await _claims(lookout)
+    claims = await _claims(lookout, partition)
     epochs = {claim.key: claim.epoch for claim in sorted(claims, key=lambda each: each.epoch)}
     return [claim for claim in claims if claim.epoch == epochs[claim.key]]
 

@@ -101,4 +101,6 @@ def _text(value: float | StrEnum) -> str:
 def _value(hint: Any, text: str) -> object:
     """Raises ValueError."""
     (read,) = [each for each in get_args(hint) or (hint,) if each is not NoneType]
+    if issubclass(read, StrEnum) and text not in list(read):
+        raise ValueError(f"{text!r} is not one of {', '.join(read)}")
     return read(text)

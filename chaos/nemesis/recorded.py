@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chaos.cluster.interface import NodeId, Voted
+from chaos.errors import like
 from chaos.nemesis.fault import Aspect, Fault, Words
 from chaos.nemesis.kinds import BY_KIND, KINDS
 from chaos.nemesis.parameters import parameters_of, with_parameters
@@ -110,6 +111,9 @@ def victim_from(text: str) -> Victim:
         return SomeNodes(int(some[1]))
     if others := re.fullmatch(r"leader-and-(\d+)", text):
         return LeaderAnd(int(others[1]))
+    if of_partition := re.fullmatch(r"(partition-leader|in-sync-follower)-of-(.+)", text):
+        leads = of_partition[1] == str(PartitionLeader())
+        return PartitionLeader(of_partition[2]) if leads else InSyncFollower(of_partition[2])
     return OneNode(NodeId(int(text)))
 
 
@@ -135,3 +139,25 @@ FAULTS = dict(sorted(_catalogue()))
 def aimed_at(fault: Fault, node: NodeId) -> Fault:
     """The same fault with one given node as its victim."""
     return replace(fault, victim=OneNode(node))
+
+
+def fault_named(name: str, victim: Victim | None, parameters: Mapping[str, object]) -> Fault:
+    """A fault by a name that has its victim (`kill-leader`), or by its kind, with a victim and
+    parameters. Raises ValueError, which names what there is."""
+    hand = {each: (kind, words) for kind in KINDS for each, words in kind.by_hand.items()}
+    kind: type[Fault]
+    words: Words
+    if name in FAULTS:
+        kind, words = type(FAULTS[name]), parameters_of(FAULTS[name])
+        victim = victim or FAULTS[name].victim
+    elif name in hand or name in BY_KIND:
+        kind, words = hand.get(name) or (BY_KIND[name], {})
+    else:
+        raise ValueError(f"unknown fault {name!r}; {like(name, [*FAULTS, *hand, *BY_KIND])}")
+    if victim is None:
+        raise ValueError(f"{name} needs a victim; with one in its name: {name}-leader")
+    chosen = {each: str(value) for each, value in parameters.items()}
+    fault = with_parameters(kind, victim, {**words, **chosen})
+    if name in BY_KIND and fault.kind != name:
+        raise ValueError(f"{name} with {chosen or 'no parameters'} would be {fault.kind}")
+    return fault

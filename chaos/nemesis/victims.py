@@ -89,20 +89,30 @@ class OneNode:
         return str(self.node)
 
 
+def _of(partition: str) -> str:
+    return f"-of-{partition}" if partition else ""
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionLeader:
-    """The broker that leads the first partition, by name, that has a leader."""
+    """The broker that leads this partition (`orders-0`); "": the first, by name, that has a
+    leader."""
+
+    partition: str = ""
 
     def __str__(self) -> str:
-        return "partition-leader"
+        return f"partition-leader{_of(self.partition)}"
 
 
 @dataclass(frozen=True, slots=True)
 class InSyncFollower:
-    """A running broker that is in the ISR of a partition and does not lead it."""
+    """A running broker that is in the ISR of a partition, of this one unless it is "", and does not
+    lead it."""
+
+    partition: str = ""
 
     def __str__(self) -> str:
-        return "in-sync-follower"
+        return f"in-sync-follower{_of(self.partition)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,32 +2,21 @@
 
 import asyncio
 import json
-import random
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from chaos.cluster.interface import (
-    Cluster,
-    Described,
-    FaultEvidence,
-    Link,
-    NodeId,
-    NodeStatus,
-    Roles,
-)
-from chaos.errors import OperatorError, UsageError
+from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, NodeId, Roles
+from chaos.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.abilities import lacking
-from chaos.nemesis.aim import NoVictimError, resolve
-from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
+from chaos.nemesis.fault import Hit
 from chaos.nemesis.recorded import FAULTS, aimed_at, fault_as_json, fault_from
-from chaos.probes import QuorumProbe, driver_for
-from chaos.progress import ConsoleProgress, Progress
+from chaos.play.by_hand import begin, create, end, require
+from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
-from chaos.run.runtimes import RUNTIMES, let_go, why_lacking
+from chaos.run.runtimes import RUNTIMES, let_go
 from chaos.run.terminal import document
 from chaos.setup.shell import cache_dir
 
@@ -89,11 +78,6 @@ def _hit(entry: dict[str, Any]) -> Hit:
             for node, evidence in entry["evidence"].items()
         },
     )
-
-
-_LEADER_WITHIN_S = 15.0
-
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,19 +186,19 @@ def inject_fault(ground: ClusterRef, name: str, *, node: int | None, as_json: bo
     fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
     with ground.attached() as cluster:
         _require_up(ground, cluster)
-        _require(cluster, fault, node)
+        require(cluster, fault)
         ground.injected.require_writable()
-        hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
+        hit = asyncio.run(begin(cluster, fault, ground.injected.hits()))
         ground.injected.add(hit)
         version = cluster.version
     if as_json:
         _print(ground, version, {"cluster": ground.name, **_row(hit)})
         return 0
-    sys.stdout.write(f"{_title(hit)}\n")
+    sys.stdout.write(f"{title(hit)}\n")
     if not hit.evidence:
         sys.stdout.write("  its evidence is printed when it is healed\n")
     for of_node, evidence in hit.evidence.items():
-        sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
+        sys.stdout.write(f"  node {of_node}: {said(evidence)}\n")
     sys.stdout.write(f"  heal: kraft-chaos heal --name {ground.name}\n")
     return 0
 
@@ -224,7 +208,7 @@ def heal(ground: ClusterRef, *, as_json: bool = False) -> int:
     with ground.attached() as cluster:
         _require_up(ground, cluster)
         hits = ground.injected.hits()
-        found = asyncio.run(_heal(cluster, list(reversed(hits))))
+        found = asyncio.run(end(cluster, list(reversed(hits))))
         version = cluster.version
     ground.injected.forget()
     code = 0 if all(evidence.bit for _, evidence in found) else 3
@@ -235,18 +219,18 @@ def heal(ground: ClusterRef, *, as_json: bool = False) -> int:
     if not hits:
         sys.stdout.write(f"no fault is injected into {ground.name}\n")
     for hit, evidence in found:
-        sys.stdout.write(f"{_title(hit)}, healed: {_said(evidence)}\n")
+        sys.stdout.write(f"{title(hit)}, healed: {said(evidence)}\n")
         sys.stdout.writelines(f"  {line}\n" for line in _measured(evidence.facts))
     return code
 
 
-def _title(hit: Hit) -> str:
+def title(hit: Hit) -> str:
     nodes = ", ".join(map(str, hit.nodes))
     links = f" ({', '.join(map(str, hit.links))})" if hit.links else ""
     return f"{hit.fault.kind} of node {nodes}{links}"
 
 
-def _said(evidence: FaultEvidence) -> str:
+def said(evidence: FaultEvidence) -> str:
     return f"{'took effect' if evidence.bit else 'TOOK NO EFFECT'}: {evidence.what}"
 
 
@@ -278,78 +262,9 @@ async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
         raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
 
 
-async def create(cluster: Cluster, progress: Progress) -> None:
-    """Returns when there is a leader; the status says what is waited for."""
-    steps = (
-        ("making networks, links and disks", cluster.prepare),
-        ("starting the nodes", cluster.start_all),
-        ("waiting until every node answers", cluster.until_ready),
-    )
-    for status, step in steps:
-        progress.status(status)
-        await step()
-    progress.status("waiting for a leader")
-    await _with_probe(cluster, lambda probe: probe.leader(_LEADER_WITHIN_S))
-
-
-async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
-    try:
-        nodes = await _with_probe(
-            cluster, lambda probe: resolve(fault.victim, cluster, probe, random.Random())
-        )
-    except NoVictimError as error:
-        raise OperatorError(
-            f"{error}: there is no node for the fault\n  try: kraft-chaos heal, or inject with "
-            "--node"
-        ) from error
-    await _require_whole(cluster, fault, nodes, cut)
-    return await inject(cluster, fault, nodes)
-
-
-async def _require_whole(
-    cluster: Cluster, fault: Fault, nodes: Sequence[NodeId], cut: frozenset[Link]
-) -> None:
-    """A second fault of the same kind on one node is refused: there would be no separate evidence
-    that each took effect, and lasted until its heal."""
-    heal = "\n  try: kraft-chaos heal, or inject with --node"
-    twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
-    if twice:
-        raise OperatorError(f"{', '.join(map(str, twice))} is cut already{heal}")
-    for node in nodes if fault.aspect is Aspect.MACHINE else ():
-        status = await cluster.status(node)
-        if status is not NodeStatus.RUNNING:
-            raise OperatorError(f"node {node} is {status} already{heal}")
-
-
-def _cut_already(hits: Sequence[Hit]) -> frozenset[Link]:
-    return frozenset(link for hit in hits for link in hit.links)
-
-
-async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, FaultEvidence]]:
-    return [(hit, await cure(cluster, hit)) for hit in hits]
-
-
-async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_Found]]) -> _Found:
-    probe = QuorumProbe(driver_for(cluster))
-    try:
-        return await ask(probe)
-    finally:
-        await probe.close()
-
-
 def _require_up(ground: ClusterRef, cluster: Cluster) -> None:
     if not cluster.nodes:
         raise OperatorError(
             f"only parts of cluster {ground.name} are left: its creation was interrupted, or "
             f"the engine was restarted\n  try: kraft-chaos down {ground.name}"
-        )
-
-
-def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:
-    if node is not None and node not in cluster.nodes:
-        raise UsageError(f"unknown node {node}; known: {', '.join(map(str, cluster.nodes))}")
-    missing = lacking(cluster, needs_of([fault]))
-    if missing:
-        raise OperatorError(
-            f"cannot {missing[0]} here: {why_lacking(cluster)}\n  try: kraft-chaos doctor"
         )

@@ -1,7 +1,6 @@
 """From a user's choices to a plan, or the reason why there is none; `chaos.run.plan_files` is the
 way back."""
 
-import difflib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from chaos.cluster.targets.named import (
     left_to_no_seed,
 )
 from chaos.cluster.targets.own_brokers import COMBINED, CONTROLLERS, ROLES
-from chaos.errors import OperatorError, UsageError
+from chaos.errors import OperatorError, UsageError, like
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
@@ -408,8 +407,7 @@ def scenario_of(name: str, file: ScenarioFile | None = None) -> Scenario:
     if name in CONTROLS:  # not among the scenarios: most of them accuse any node
         return CONTROLS[name]
     if name not in SCENARIOS:
-        near = difflib.get_close_matches(name, SCENARIOS, n=3, cutoff=0.6)
-        told = f"like it: {', '.join(near)}" if near else f"known: {', '.join(SCENARIOS)}"
+        told = like(name, SCENARIOS)
         raise UsageError(f"unknown scenario {name!r}; {told}\n  try: kraft-chaos list")
     return SCENARIOS[name]
 

@@ -1,93 +1,65 @@
-"""The public API for tests of one's own: a scenario is run, and its verdict is a value.
+"""The public API for tests and scripts of one's own, in few nouns.
 
-`chaos.testing.plugin` has the same as fixtures of pytest (docs/how-to/pytest.md). In an installed
-wheel the package is `kraft_chaos.chaos.testing`.
+    Cluster                nodes in containers, hurt by calls; a context manager
+    leader, isr_member, controller_leader, link ...   whom a fault hits
+    run_scenario           runs a scenario; its Run has a Verdict, and a CheckResult of each check
+
+`docs/how-to/clusters-in-tests.md` and `docs/how-to/pytest.md` show each in use;
+`chaos.testing.plugin` has the same as fixtures of pytest. In an installed wheel the package is
+`kraft_chaos.chaos.testing`.
+
+Names are imported when they are first asked for: pytest imports the plug-in in every session.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from chaos.progress import ConsoleProgress
-from chaos.run.judging import PAGE
-from chaos.run.launch import perform
-from chaos.run.plan_files import replay_line
-from chaos.run.planning import Choices
-from chaos.run.scenario_file import read_scenario_file
-from checkers.verdict import CheckResult, Judgement, Verdict
+if TYPE_CHECKING:
+    from chaos.cluster.cluster_errors import ClusterError as ClusterError
+    from chaos.cluster.interface import Link as Link
+    from chaos.cluster.interface import NodeStatus as NodeStatus
+    from chaos.errors import OperatorError as OperatorError
+    from chaos.errors import UsageError as UsageError
+    from chaos.nemesis.fault import Fault as Fault
+    from chaos.setup.shell import SetupError as SetupError
+    from chaos.testing.cluster import Cluster as Cluster
+    from chaos.testing.cluster import Injected as Injected
+    from chaos.testing.cluster import NoEffectError as NoEffectError
+    from chaos.testing.faults import any_broker as any_broker
+    from chaos.testing.faults import controller_follower as controller_follower
+    from chaos.testing.faults import controller_leader as controller_leader
+    from chaos.testing.faults import isr_member as isr_member
+    from chaos.testing.faults import leader as leader
+    from chaos.testing.faults import link as link
+    from chaos.testing.runs import Run as Run
+    from chaos.testing.runs import run_scenario as run_scenario
+    from checkers.verdict import CheckResult as CheckResult
+    from checkers.verdict import Verdict as Verdict
 
-__all__ = ["ChaosRun", "Verdict", "run_scenario"]
+# By the module of each, relative to this one.
+_HOMES = {
+    "..cluster.cluster_errors": ("ClusterError",),
+    "..cluster.interface": ("Link", "NodeStatus"),
+    "..errors": ("OperatorError", "UsageError"),
+    "..nemesis.fault": ("Fault",),
+    "..setup.shell": ("SetupError",),
+    ".cluster": ("Cluster", "Injected", "NoEffectError"),
+    ".faults": (
+        "any_broker",
+        "controller_follower",
+        "controller_leader",
+        "isr_member",
+        "leader",
+        "link",
+    ),
+    ".runs": ("CheckResult", "Run", "Verdict", "run_scenario"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)
 
-_NONE: Mapping[str, str] = {}
+if not TYPE_CHECKING:  # it would hide misspelt names from a type checker
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChaosRun:
-    """A run that has ended, in its directory."""
-
-    directory: Path
-    seed: int
-    judgement: Judgement
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.judgement.verdict
-
-    @property
-    def page(self) -> Path:
-        """The page that shows the run, with witnesses of what was wrong."""
-        return self.directory / PAGE
-
-    @property
-    def again(self) -> str:
-        """The command that repeats the run."""
-        return replay_line(str(self.directory))
-
-    def check(self, name: str) -> CheckResult:
-        """The row of one check. Raises LookupError if it did not judge the run."""
-        for row in self.judgement.results:
-            if row.check == name:
-                return row
-        raise LookupError(f"{name} did not judge {self.directory}")
-
-    def __str__(self) -> str:
-        """What an assertion shows."""
-        return f"{self.judgement.sentence}\n  page: {self.page}\n  again: {self.again}"
-
-
-def run_scenario(
-    scenario: str = "",
-    *,
-    seed: int,
-    out: Path,
-    runtime: str = "",
-    target: str = "node",
-    nodes: int | None = None,
-    duration_s: float | None = None,
-    concurrency: int | None = None,
-    rate: float = 0.0,
-    settings: Mapping[str, str] = _NONE,
-    mutation: str = "",
-    scenario_file: Path | None = None,
-) -> ChaosRun:
-    """Run a scenario to its verdict, as `kraft-chaos run` does; the arguments are its options.
-
-    Without a `runtime` in containers: no engine is an error, never a run in virtual time. The run's
-    directory is made under `out`. Raises UsageError for what there is not, and the errors of
-    set-up and cluster.
-    """
-    choices = Choices(
-        scenario=scenario,
-        file=read_scenario_file(scenario_file) if scenario_file is not None else None,
-        seed=seed,
-        runtime=runtime,
-        target=target,
-        nodes=nodes,
-        duration_s=duration_s,
-        concurrency=concurrency,
-        rate=rate,
-        settings=settings,
-        mutation=mutation,
-    )
-    ran = perform(choices, out, ConsoleProgress(quiet=True))
-    return ChaosRun(directory=ran.directory, seed=seed, judgement=ran.judgement)
+    def __getattr__(name: str) -> object:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__} has no {name}")
+        return getattr(import_module(_HOME_OF[name], __name__), name)

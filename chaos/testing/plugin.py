@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from chaos.testing import ChaosRun
+    from chaos.testing import Run
 
 _SEED = pytest.StashKey[int]()
-_RUNS = pytest.StashKey["list[ChaosRun]"]()
+_RUNS = pytest.StashKey["list[Run]"]()
 _FAILED = pytest.StashKey[bool]()
 _WORKER_SEED = "chaos_seed"
 _LARGEST = 10**6
@@ -25,7 +25,7 @@ _LARGEST = 10**6
 class RunScenario(Protocol):
     """The type of the fixture `chaos_run`."""
 
-    def __call__(self, scenario: str = "", **options: Any) -> "ChaosRun":
+    def __call__(self, scenario: str = "", **options: Any) -> "Run":
         """Run a scenario; `options` are those of `chaos.testing.run_scenario`, over those of the
         test's marker. Without a seed it is drawn from the session's seed and the test's name."""
 
@@ -77,12 +77,12 @@ def chaos_run(request: pytest.FixtureRequest) -> Iterator[RunScenario]:
     from chaos.testing import run_scenario
 
     test, config = request.node, request.config
-    runs: list[ChaosRun] = test.stash.setdefault(_RUNS, [])
+    runs: list[Run] = test.stash.setdefault(_RUNS, [])
     marker = test.get_closest_marker("chaos")
     drawn = random.Random(f"{config.stash[_SEED]}:{test.nodeid}")
     out: Path = config.getoption("--chaos-out")
 
-    def run(scenario: str = "", **options: Any) -> "ChaosRun":
+    def run(scenario: str = "", **options: Any) -> "Run":
         chosen = {**(marker.kwargs if marker else {}), **options}
         chosen.setdefault("seed", drawn.randrange(_LARGEST))
         runs.append(run_scenario(scenario, out=out / _plain(test.nodeid), **chosen))

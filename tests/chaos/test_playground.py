@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chaos.play.playground import create
+from chaos.play.by_hand import create
 from tests.support.fake_cluster import FakeCluster
 
 

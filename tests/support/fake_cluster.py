@@ -124,6 +124,9 @@ class FakeCluster:
         for node in self.nodes:
             (into / "logs" / f"node-{node}.log").write_text("a fake has nothing to say\n")
 
+    async def log(self, node: NodeId) -> str:
+        return f"node {node} is a fake\n"
+
     def let_go(self) -> None:
         """It holds nothing."""
 

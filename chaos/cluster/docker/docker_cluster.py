@@ -151,6 +151,10 @@ class DockerCluster(OfTarget[Target]):
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
 
+    async def log(self, node: NodeId) -> str:
+        printed: bytes = await self._gate.run(self._parts.containers[node].logs)
+        return printed.decode("utf-8", errors="replace")
+
     async def destroy(self) -> None:
         await asyncio.to_thread(self._destroy)
 

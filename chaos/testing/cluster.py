@@ -1,0 +1,460 @@
+"""`Cluster`: nodes in containers for a test or a script of one's own, hurt by calls.
+
+Everything inside is async; calls wait for a loop in a thread of its own, so they work in a test
+with or without a loop, and in any thread.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.interface import Cluster as Inner
+from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus
+from chaos.cluster.powers import LogReading
+from chaos.cluster.targets.named import BROKERS, UnknownTargetError, release_of
+from chaos.cluster.topology import brokers_of, controllers_of
+from chaos.errors import UsageError
+from chaos.nemesis.awaited import Condition, ElrIs, IsrIs, Leaderless, Led, Whole
+from chaos.nemesis.fault import Fault, Hit
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
+from chaos.nemesis.recorded import fault_named
+from chaos.nemesis.victims import OneNode
+from chaos.play.by_hand import PartitionView, begin, create, end, require
+from chaos.progress import ConsoleProgress
+from chaos.run.planning import require_layout
+from chaos.run.runtimes import DOCKER, RUNTIMES
+from chaos.testing.faults import Aim, victim_of
+
+_NONE: Mapping[str, str] = {}
+_NUMBERS = count(1)
+_ENDED_BY = (signal.SIGTERM, signal.SIGHUP)
+
+T = TypeVar("T")
+
+
+class NoEffectError(Exception):
+    """A fault was injected and healed, and nothing proves that it took effect: what a test found
+    meanwhile, it did not find under that fault."""
+
+
+class Injected:
+    """A fault that lasts, until `heal` or the end of its `with` block."""
+
+    def __init__(self, cluster: "Cluster", hit: Hit) -> None:
+        self._cluster = cluster
+        self.hit = hit
+
+    @property
+    def nodes(self) -> Sequence[int]:
+        """The nodes that were hit."""
+        return [int(node) for node in self.hit.nodes]
+
+    @property
+    def node(self) -> int:
+        """The node that was hit first: of all voters, the leader."""
+        return int(self.hit.nodes[0])
+
+    def heal(self) -> FaultEvidence:
+        """End it; nodes that were off answer again when this returns. Raises NoEffectError, and
+        UsageError if it was healed before."""
+        return self._cluster.heal(self)[0]
+
+    def __enter__(self) -> "Injected":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """What went wrong in the block counts more than a fault without effect."""
+        if self not in self._cluster.faults:
+            return  # healed in the block
+        if error is None:
+            self.heal()
+        elif not isinstance(error, KeyboardInterrupt):  # that ends the cluster as well
+            try:
+                self._cluster.heal(self, proved=False)
+            except ClusterError as also:
+                error.add_note(f"then {self!r} could not be healed: {also}")
+
+    def __repr__(self) -> str:
+        links = f" ({', '.join(map(str, self.hit.links))})" if self.hit.links else ""
+        return f"{self.hit.fault.kind} of node {', '.join(map(str, self.nodes))}{links}"
+
+
+class Cluster:
+    """Nodes in containers, which exist within the `with` block.
+
+    `target` is `node`, `kafka` or `kafka:VERSION`; `brokers` how many of them are brokers (Apache
+    Kafka has three unless told otherwise, our own node none); `nodes` the number of our own
+    controllers, where there are no brokers; `settings` are those of `kraft-chaos up --set`. With
+    `evidence`, the logs and disks of all nodes are there after a block that failed.
+
+    Raises UsageError for what there is not, OperatorError and SetupError where there is no engine
+    or image, ClusterError when nodes do not come up: each says what, where, and the next command.
+    After an exception, Ctrl-C, SIGTERM or SIGHUP everything is removed; what a killed process left,
+    the next cluster or run removes.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: str = "node",
+        nodes: int = 3,
+        brokers: int | None = None,
+        settings: Mapping[str, str] = _NONE,
+        evidence: Path | None = None,
+    ) -> None:
+        try:
+            release_of(target)
+        except UnknownTargetError as error:
+            raise UsageError(f"{error}\n  try: target='node'") from error
+        self._target = target
+        self._count = nodes
+        self._settings = {**settings, **({} if brokers is None else {BROKERS: str(brokers)})}
+        self._evidence = evidence
+        require_layout(target, nodes, self._settings)
+        self._inner_or_none: Inner | None = None
+        self._ending = ExitStack()
+        self._loop = _Loop()
+        self._faults: list[Injected] = []
+        self.name = f"test-{os.getpid():x}-{next(_NUMBERS)}"
+
+    def __enter__(self) -> "Cluster":
+        if self._inner_or_none is not None:
+            raise UsageError(f"cluster {self.name} was used before\n  try: another Cluster(...)")
+        self._inner_or_none = RUNTIMES[DOCKER].new(
+            run_id=self.name,
+            nodes=self._count,
+            target=self._target,
+            keep=False,
+            directory=self._evidence,
+            settings=self._settings,
+        )
+        with ExitStack() as ending:
+            ending.enter_context(self._loop)
+            ending.callback(lambda: self._loop.to_its_end(self._inner.destroy()))
+            ending.enter_context(_interrupted_by_signals())
+            ending.enter_context(self._evidence_kept())
+            self._loop.call(create(self._inner, ConsoleProgress(quiet=True)))
+            self._ending = ending.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove everything. A second Ctrl-C does not shorten that."""
+        self._faults.clear()
+        self._ending.__exit__(kind, error, trace)
+
+    @contextmanager
+    def _evidence_kept(self) -> Iterator[None]:
+        """Where the block fails; an interruption is no failure."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # pytest's own are no Exceptions
+            if self._evidence is not None:
+                error.add_note(self._collected(self._evidence))
+            raise
+
+    def _collected(self, into: Path) -> str:
+        try:
+            self.collect(into)
+        except ClusterError as error:  # it never came up
+            return f"no logs and disks of cluster {self.name}: {error}"
+        return f"logs and disks of cluster {self.name}: {into}"
+
+    def collect(self, into: Path) -> None:
+        """Copy logs (`logs/node-N.log`, `.err`) and disks (`disks/node-N/`) of all nodes."""
+        into.mkdir(parents=True, exist_ok=True)
+        self._loop.call(self._inner.collect(into))
+
+    # What it is.
+
+    @property
+    def nodes(self) -> Sequence[int]:
+        """1..n."""
+        return [int(node) for node in self._inner.nodes]
+
+    @property
+    def brokers(self) -> Sequence[int]:
+        return [int(node) for node in brokers_of(self._inner)]
+
+    @property
+    def controllers(self) -> Sequence[int]:
+        return [int(node) for node in controllers_of(self._inner)]
+
+    @property
+    def bootstrap(self) -> str:
+        """For `bootstrap.servers`: the brokers, or the controllers where there are none. The same
+        addresses for the life of the cluster, whatever becomes of nodes."""
+        return ",".join(self.address(node) for node in self.brokers or self.controllers)
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        """For `bootstrap.controllers`."""
+        return ",".join(self.address(node) for node in self.controllers)
+
+    def address(self, node: int) -> str:
+        """`127.0.0.1:PORT` of one node."""
+        found = self._inner.bootstrap[self._known(node)]
+        return f"{found.host}:{found.port}"
+
+    @property
+    def version(self) -> str:
+        """What runs: name and version of the target."""
+        return self._inner.version
+
+    @property
+    def faults(self) -> Sequence[Injected]:
+        """Those that last, the oldest first."""
+        return tuple(self._faults)
+
+    def status(self, node: int) -> NodeStatus:
+        return self._loop.call(self._inner.status(self._known(node)))
+
+    def logs(self, node: int) -> str:
+        """What all processes of a node have printed so far; our own nodes print what they do as
+        lines of JSON."""
+        assert isinstance(self._inner, LogReading)
+        return self._loop.call(self._inner.log(self._known(node)))
+
+    def wait_until(
+        self,
+        *,
+        isr: Collection[int] | None = None,
+        elr: Collection[int] | None = None,
+        leader: int | None = None,
+        leaderless: bool = False,
+        whole: bool = False,
+        topic: str = "",
+        partition: int | None = None,
+        within_s: float = 30.0,
+    ) -> None:
+        """Wait until all of this is so, of every partition of clients' topics, of those of one
+        topic, or of one partition. `leader`: that broker leads; `whole`: every broker says that
+        every replica is in sync. Raises ClusterError when the time is over, with what the brokers
+        said.
+        """
+        asked = _conditions(isr, elr, leader, leaderless, len(self.brokers) if whole else 0)
+        if not asked or (partition is not None and not topic):
+            raise UsageError(
+                "wait_until needs something to wait for, and the topic of a partition\n"
+                "  try: wait_until(isr=[1, 2], topic='orders', partition=0)"
+            )
+        if not self.brokers:
+            raise UsageError(
+                f"cluster {self.name} has no brokers, and no partitions\n  try: Cluster(brokers=3)"
+            )
+        self._loop.call(self._wait_until(asked, topic, partition, within_s))
+
+    async def _wait_until(
+        self, asked: Sequence[Condition], topic: str, partition: int | None, within_s: float
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        view = PartitionView(self._inner, topic, partition)
+        try:
+            for condition in asked:
+                if lacks := await view.lacks(condition, deadline - loop.time()):
+                    of = f" of {topic}" if topic else ""
+                    of += f"-{partition}" if partition is not None else ""
+                    raise ClusterError(
+                        f"after {within_s:g} s it is not so{of} that {condition}: {lacks}\n"
+                        "  try: within_s=60, or .logs(node) of a node that lags"
+                    )
+        finally:
+            view.close()
+
+    # What is done to it.
+
+    def fault(self, what: str | Fault, victim: Aim | None = None, **parameters: object) -> Injected:
+        """Begin a fault, by a name of `kraft-chaos inject --help` (`kill-leader`), by a kind of
+        `docs/reference/faults.md` with a victim and its parameters, or as a value.
+
+        It lasts until it is healed: as a context manager until the end of the block. Raises
+        UsageError for what there is not, OperatorError where it cannot begin.
+        """
+        return self._inject(_fault(what, victim, parameters))
+
+    def power_off(self, victim: Aim, *, mode: str = "lose-all") -> Injected:
+        """Cut the power: what was not fsynced is lost. `mode`: lose-all, lose-data or torn."""
+        return self.fault("power-off", victim, mode=mode)
+
+    def kill(self, victim: Aim) -> Injected:
+        """SIGKILL: what was written survives in the page cache."""
+        return self.fault("kill", victim)
+
+    def stop(self, victim: Aim) -> Injected:
+        """SIGTERM."""
+        return self.fault("stop", victim)
+
+    def pause(self, victim: Aim) -> Injected:
+        """SIGSTOP: connections stay open."""
+        return self.fault("pause", victim)
+
+    def wipe(self, victim: Aim) -> Injected:
+        """Kill, and give a new, empty disk: the node comes back with another directory id."""
+        return self.fault("wipe", victim)
+
+    def partition(self, victim: Aim | Link, *, ways: str = "both") -> Injected:
+        """Cut a node off from all others; clients still reach all. `ways`: both, out (the others do
+        not hear it) or in. Of a `link` nothing arrives at its destination."""
+        if not isinstance(victim, Link):
+            return self.fault("partition", victim, ways=ways)
+        if ways != str(Ways.BOTH):
+            raise UsageError(f"ways={ways!r}: a link has one\n  try: link(2, 1) for the other way")
+        self._known(victim.source)
+        self._known(victim.destination)
+        one_way = NetworkPartition(victim=OneNode(victim.source), ways=Ways.OUT)
+        return self._inject(one_way, (victim,))
+
+    def heal(self, *faults: Injected, proved: bool = True) -> list[FaultEvidence]:
+        """End these faults, or all, the newest first. Raises NoEffectError for those that left no
+        evidence of an effect, once all are ended; not without `proved`."""
+        if gone := [each for each in faults if each not in self._faults]:
+            raise UsageError(f"{gone[0]!r} does not last any more\n  try: heal it once")
+        found = []
+        for each in reversed(self._faults.copy()):
+            if not faults or each in faults:
+                found += self._loop.call(end(self._inner, [each.hit]))
+                self._faults.remove(each)
+        if proved and (idle := [(hit, told) for hit, told in found if not told.bit]):
+            hit, told = idle[0]
+            nodes = ", ".join(map(str, hit.nodes))
+            raise NoEffectError(f"{hit.fault.kind} of node {nodes} took no effect: {told.what}")
+        return [told for _, told in found]
+
+    def _inject(self, fault: Fault, links: tuple[Link, ...] | None = None) -> Injected:
+        require(self._inner, fault)
+        hits = [each.hit for each in self._faults]
+        begun = Injected(self, self._loop.call(begin(self._inner, fault, hits, links)))
+        self._faults.append(begun)
+        return begun
+
+    def _known(self, node: int) -> NodeId:
+        if node not in self._inner.nodes:
+            known = ", ".join(map(str, self._inner.nodes))
+            raise UsageError(f"unknown node {node}; known: {known}")
+        return NodeId(node)
+
+    @property
+    def _inner(self) -> Inner:
+        if self._inner_or_none is None:
+            raise UsageError("the cluster is not up\n  try: with Cluster(...) as cluster:")
+        return self._inner_or_none
+
+
+def _fault(what: str | Fault, victim: Aim | None, parameters: Mapping[str, object]) -> Fault:
+    if not isinstance(what, str):
+        if parameters:
+            raise UsageError("a fault that is a value has its parameters already")
+        return what if victim is None else replace(what, victim=victim_of(victim))
+    try:
+        return fault_named(what, None if victim is None else victim_of(victim), parameters)
+    except ValueError as error:
+        raise UsageError(f"{error}\n  try: docs/reference/faults.md") from error
+
+
+def _conditions(
+    isr: Collection[int] | None,
+    elr: Collection[int] | None,
+    leader: int | None,
+    leaderless: bool,
+    brokers: int,
+) -> list[Condition]:
+    found: list[Condition] = []
+    found += [IsrIs(tuple(isr))] if isr is not None else []
+    found += [ElrIs(tuple(elr))] if elr is not None else []
+    found += [Led((leader,))] if leader is not None else []
+    found += [Leaderless()] if leaderless else []
+    return [*found, Whole(brokers)] if brokers else found
+
+
+class _Loop:
+    """An event loop in a thread; usable within its block."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        started = threading.Event()
+
+        async def serve() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._closing = asyncio.Event()
+            started.set()
+            await self._closing.wait()
+
+        self._thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+        self._thread.start()
+        started.wait()
+
+    def __exit__(self, *_: object) -> None:
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join()
+        self._thread = None
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Its result; it is cancelled when the waiting is interrupted."""
+        if self._thread is None:
+            work.close()
+            raise UsageError("the cluster is not up any more\n  try: within its `with` block")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Its result; interruptions wait until it has one."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        interrupted: KeyboardInterrupt | None = None
+        while not future.done():
+            try:
+                future.exception()
+            except KeyboardInterrupt as error:
+                interrupted = error
+        if interrupted is not None and future.exception() is None:
+            raise interrupted
+        return future.result()
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP, unless somebody handles them, be as Ctrl-C within the block: they
+    would end the process with its containers running. Python hears signals in its main thread only.
+    """
+    handled: list[signal.Signals] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in _ENDED_BY:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, interrupt)
+                handled.append(number)
+    try:
+        yield
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
