@@ -92,6 +92,7 @@ class BrokerRole:
     retention_delay_ms: int = 30_000  # log.initial.task.delay.ms
     producer_silent_ms: int = 86_400_000  # producer.id.expiration.ms
     producer_check_ms: int = 600_000  # producer.id.expiration.check.interval.ms
+    described_partitions: int = 2000  # max.request.partition.size.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,6 +112,7 @@ class Broker:
         self._outbox = outbox
         self._listener = role.advertised[0].name  # the listener by which brokers reach each other
         self._listeners = config.opened_later
+        self._most_described = role.described_partitions
         self._is_open = False
         self._paths = dict(zip(logs.directories, config.log_dirs, strict=True))
         self.follower = follower
@@ -200,7 +201,8 @@ class Broker:
                 return describe_cluster(image, request, self._cluster_id, self._me, listener)
             case DescribeTopicPartitionsRequest():
                 image = self.follower.image
-                return describe_partitions(image, request, live_brokers(image, listener).keys())
+                live = live_brokers(image, listener).keys()
+                return describe_partitions(image, request, live, self._most_described)
             case DescribeLogDirsRequest():
                 return describe_log_dirs(self.replicas, self._paths, request)
             case DescribeConfigsRequest():

@@ -75,13 +75,11 @@ def _described_directory(replicas: ReplicaManager, held: HostedPartition) -> Des
 # `DescribeTopicPartitionsRequestHandler`).
 
 
-_MOST_PARTITIONS = 2000  # max.request.partition.size.limit
-
-
 def describe_partitions(
-    image: Image, request: DescribeTopicPartitionsRequest, live: Set[NodeId]
+    image: Image, request: DescribeTopicPartitionsRequest, live: Set[NodeId], most: int
 ) -> DescribeTopicPartitionsResponse:
-    """One page, in the order of topic names; `live` are the brokers that can be reached."""
+    """One page of `most` partitions or fewer, in the order of topic names; `live` are the brokers
+    that can be reached."""
     cursor = request.cursor
     if cursor is not None and (cursor.index < 0 or _is_elsewhere(cursor, request)):
         return DescribeTopicPartitionsResponse(
@@ -92,7 +90,7 @@ def describe_partitions(
         )
     names = sorted(set(request.topics)) or [topic.name for topic in image.topics.all()]
     start = cursor or Cursor(topic="", index=0)
-    limit = max(1, min(request.limit, _MOST_PARTITIONS))
+    limit = max(1, min(request.limit, most))
     return _page(image, [name for name in names if name >= start.topic], start, limit, live)
 
 

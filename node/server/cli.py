@@ -1,4 +1,4 @@
-"""`kraft-node`: formats a disk, runs a node on it, asks a quorum, prints a log."""
+"""`kraft-node`: formats a disk, runs a node on it, asks a quorum or brokers, prints a log."""
 
 import argparse
 import json
@@ -126,10 +126,55 @@ example:
   kraft-node quorum --bootstrap 127.0.0.1:9200 add-voter --replica-id 3 \\
     --replica-uuid aQIQ6wMPRwuLmGHy1MQbqA --endpoint CONTROLLER://node-3:9103
 """
+ELECT_EXAMPLE = """\
+example:
+  kraft-node elect-leaders --bootstrap-server 127.0.0.1:9092 --election-type preferred \\
+    --all-topic-partitions
+  kraft-node elect-leaders --bootstrap-server 127.0.0.1:9092 --election-type longest_log_balanced \\
+    --topic orders --partition 0
+  kraft-node elect-leaders --bootstrap-server 127.0.0.1:9092 --election-type designation \\
+    --path-to-json-file leaders.json
+
+  The file is {"partitions": [{"topic": "orders", "partition": 0, "desiredLeader": 2}]};
+  desiredLeader is for designations only.
+
+  preferred: the first replica, where another one leads. unclean: any replica that is there.
+  longest_log_aggressive: of the replicas that are there, the one with the longest log.
+  longest_log_balanced: the same, once all that may have everything are there. designation: the
+  replica that the file names. All but preferred are held only where a partition has no leader, and
+  the last three need brokers and controllers of ours, as no released Kafka has them (KIP-966).
+
+  It ends with 0 if every partition has a leader now, or had one, and with 1 if one has none.
+"""
+TOPICS_EXAMPLE = """\
+example:
+  kraft-node topics describe --bootstrap-server 127.0.0.1:9092
+  kraft-node topics describe --bootstrap-server 127.0.0.1:9092,127.0.0.1:9093 --topic orders
+  kraft-node topics describe --bootstrap-server 127.0.0.1:9092 --unavailable-partitions
+
+  A line a topic and one a partition, in the form of kafka-topics. Elr: the replicas outside the ISR
+  that may lead all the same (KIP-966); LastKnownElr: those that were in it when they went down
+  uncleanly.
+"""
 DUMP_EXAMPLE = """\
 example:
   kraft-node dump-log data/__cluster_metadata-0/00000000000000000000.log
 """
+
+
+ELECTION_TYPES = (
+    "PREFERRED",
+    "UNCLEAN",
+    "LONGEST_LOG_AGGRESSIVE",
+    "LONGEST_LOG_BALANCED",
+    "DESIGNATION",
+)
+PARTITION_FILTERS = {
+    "--under-replicated-partitions": "only partitions with replicas outside the ISR",
+    "--under-min-isr-partitions": "only those with a smaller ISR than min.insync.replicas",
+    "--at-min-isr-partitions": "only those with an ISR of just min.insync.replicas",
+    "--unavailable-partitions": "only those that no live broker leads",
+}
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -175,13 +220,20 @@ def _parser() -> Parser:
     parser = Parser(
         prog="kraft-node",
         description=__doc__,
-        epilog=FORMAT_EXAMPLE + START_EXAMPLE + QUORUM_EXAMPLE + DUMP_EXAMPLE,
+        epilog=FORMAT_EXAMPLE
+        + START_EXAMPLE
+        + QUORUM_EXAMPLE
+        + ELECT_EXAMPLE
+        + TOPICS_EXAMPLE
+        + DUMP_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_format(commands)
     _add_start(commands)
     _add_quorum(commands)
+    _add_elect(commands)
+    _add_topics(commands)
     _add_dump(commands)
     return parser
 
@@ -272,6 +324,78 @@ def _add_change(actions: Commands, name: str, about: str) -> None:
     parser.set_defaults(run=_change_voters)
 
 
+def _add_bootstrap_server(parser: Parser) -> None:
+    parser.add_argument(
+        "--bootstrap-server",
+        required=True,
+        type=addresses,
+        metavar="HOST:PORT,...",
+        help="brokers; the first one that answers is asked",
+    )
+
+
+def _add_elect(commands: Commands) -> None:
+    parser = _command(commands, "elect-leaders", "elect leaders of partitions", ELECT_EXAMPLE)
+    _add_bootstrap_server(parser)
+    parser.add_argument(
+        "--election-type",
+        required=True,
+        type=str.upper,
+        choices=ELECTION_TYPES,
+        metavar="TYPE",
+        help=", ".join(ELECTION_TYPES).lower(),
+    )
+    parser.add_argument("--topic", help="of one partition; with --partition")
+    parser.add_argument("--partition", type=int, metavar="N", help="its number; with --topic")
+    parser.add_argument(
+        "--all-topic-partitions", action="store_true", help="every partition that needs one"
+    )
+    parser.add_argument(
+        "--path-to-json-file", type=Path, metavar="FILE", help="the partitions that FILE lists"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=int,
+        default=60_000,
+        metavar="MS",
+        help="how long elections may take, of up to 1000 partitions at once; 60000",
+    )
+    parser.set_defaults(run=_elect_leaders, wrong=parser.error)
+
+
+def _add_topics(commands: Commands) -> None:
+    parser = _command(commands, "topics", "ask brokers about topics", TOPICS_EXAMPLE)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    describe = _command(actions, "describe", "partitions, and which may lead them", TOPICS_EXAMPLE)
+    _add_bootstrap_server(describe)
+    describe.add_argument(
+        "--topic", action="append", default=[], help="this one; may be said again; else all"
+    )
+    describe.add_argument(
+        "--if-exists", action="store_true", help="pass over a --topic that is not there"
+    )
+    describe.add_argument(
+        "--exclude-internal", action="store_true", help="no topics of Kafka's own"
+    )
+    only = describe.add_mutually_exclusive_group()
+    for name, about in PARTITION_FILTERS.items():
+        only.add_argument(name, action="store_const", dest="only", const=name, help=about)
+    only.add_argument(
+        "--topics-with-overrides",
+        action="store_true",
+        help="only topics with settings of their own, without their partitions",
+    )
+    describe.add_argument(
+        "--partition-size-limit-per-response",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="ask for so many partitions at once; a broker answers with no more than its "
+        "max.request.partition.size.limit; 2000",
+    )
+    describe.set_defaults(run=_describe_topics, wrong=describe.error)
+
+
 def _add_dump(commands: Commands) -> None:
     parser = _command(commands, "dump-log", "show the batches and records of files", DUMP_EXAMPLE)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
@@ -316,6 +440,18 @@ def _change_voters(options: argparse.Namespace) -> int:
         remove_voter(options.bootstrap, voter)
     print_line(change_line(options.action, voter, as_json=options.json))
     return 0
+
+
+def _elect_leaders(options: argparse.Namespace) -> int:
+    from node.server.elect_command import run
+
+    return run(options, print_line)
+
+
+def _describe_topics(options: argparse.Namespace) -> int:
+    from node.server.topics_command import run
+
+    return run(options, print_line)
 
 
 def _dump_log(options: argparse.Namespace) -> int:

@@ -130,6 +130,7 @@ ROLE_KEYS = {
     "log.segment.bytes": "segment_bytes",
     "log.roll.ms": "segment_ms",
     "log.index.interval.bytes": "index_interval",
+    "max.request.partition.size.limit": "described_partitions",
     "log.flush.interval.messages": "flush_messages",
     "log.message.timestamp.after.max.ms": "after_max_ms",
     "log.message.timestamp.before.max.ms": "before_max_ms",

@@ -1,4 +1,5 @@
-"""A small blocking client on the node's own codec, for `kraft-node quorum`.
+"""A small blocking client on the node's own codec, for the commands of `kraft-node` that ask a
+cluster.
 
 Harness and workloads have a client of their own: one that shares the server's codec could not find
 its bugs.
@@ -13,8 +14,10 @@ from typing import Self, TypeVar
 
 from node.lazy_dataclass import dataclass
 from node.server.framing import FrameCutter, with_size
+from node.server.outcome import Refusal
 from node.wire import MalformedFrame, decode_response, encode_request
-from node.wire.apis import Request, Response
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import BY_REQUEST, Request, Response
 from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
 
 CLIENT_ID = "kraft-node"
@@ -22,6 +25,7 @@ Address = tuple[str, int]
 T = TypeVar("T")
 _CONTROLLERS = 2  # the endpoint type
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
+_API_VERSIONS = 3  # the version that all servers of today know
 
 
 class NoLeaderFoundError(Exception):
@@ -55,6 +59,7 @@ class Client:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._cutter = FrameCutter()
         self._correlation_id = 0
+        self._served: dict[int, tuple[int, int]] | None = None  # by key; None: not asked yet
 
     def send(self, request: Request, *, version: int | None = None) -> Response:
         """The response, in the newest version that we know unless given another."""
@@ -92,6 +97,73 @@ class Client:
         response = self.send(DescribeClusterRequest(endpoint_type=_CONTROLLERS))
         assert isinstance(response, DescribeClusterResponse)
         return response
+
+    def newest(self, kind: type[Request]) -> int | None:
+        """The newest version of a request that both know, if any."""
+        if self._served is None:
+            response = self.send(ApiVersionsRequest(), version=_API_VERSIONS)
+            assert isinstance(response, ApiVersionsResponse)
+            self._served = {
+                each.api_key: (each.min_version, each.max_version) for each in response.apis
+            }
+        api = BY_REQUEST[kind]
+        low, high = self._served.get(api.key, (0, -1))
+        newest = min(high, api.max_version)
+        return newest if newest >= max(low, api.min_version) else None
+
+
+class Brokers:
+    """Asks one of these brokers, and the next one once that does not answer."""
+
+    def __init__(self, bootstrap: Sequence[Address], timeout_s: float) -> None:
+        self._addresses = deque(bootstrap)
+        self._timeout_s = timeout_s
+        self._client: Client | None = None
+
+    @property
+    def asked(self) -> str:
+        """The address of the broker that answered last."""
+        return address_text(self._addresses[0])
+
+    def send(self, request: Request, *, least: int = 0) -> Response:
+        """In the newest version that both know, not below `least`. A request whose answer was lost
+        is sent to the next broker as well. Raises Refusal if no broker answers, or the one that
+        does knows no such version.
+        """
+        reasons: list[str] = []
+        for _ in range(len(self._addresses)):
+            try:
+                return self._send(request, least)
+            except (OSError, MalformedFrame) as error:
+                reasons.append(f"{self.asked}: {error or 'no answer in time'}")
+                self.leave()
+        raise Refusal(
+            what="no broker answered",
+            where="; ".join(reasons),
+            next_step="name others with --bootstrap-server, or see where brokers listen: ss -ltn",
+        )
+
+    def _send(self, request: Request, least: int) -> Response:
+        if self._client is None:
+            self._client = Client(*self._addresses[0], timeout_s=self._timeout_s)
+        version = self._client.newest(type(request))
+        if version is None or version < least:
+            raise Refusal(
+                what=f"{BY_REQUEST[type(request)].name} {least} or newer is needed, and not served",
+                where=f"the broker at {self.asked}",
+                next_step="start brokers of a newer release, and ask those: kraft-node start",
+            )
+        return self._client.send(request, version=version)
+
+    def leave(self) -> None:
+        """Ask the next one from now on."""
+        self.close()
+        self._addresses.rotate(-1)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
 
 def addresses_of_leader(cluster: DescribeClusterResponse) -> list[Address]:

@@ -72,6 +72,7 @@ BESIDE_BROKERS = (
     "log.retention.ms",
     "log.roll.ms",
     "log.segment.bytes",
+    "max.request.partition.size.limit",
     "message.max.bytes",
     "num.partitions",
     "offset.metadata.max.bytes",

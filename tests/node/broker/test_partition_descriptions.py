@@ -49,10 +49,14 @@ def image_of(**counts: int) -> Image:
 
 
 def asked(
-    image: Image, *topics: str, limit: int = 2000, cursor: Cursor | None = None
+    image: Image,
+    *topics: str,
+    limit: int = 2000,
+    cursor: Cursor | None = None,
+    most: int = 2000,
 ) -> DescribeTopicPartitionsResponse:
     request = DescribeTopicPartitionsRequest(topics=topics, limit=limit, cursor=cursor)
-    return describe_partitions(image, request, LIVE)
+    return describe_partitions(image, request, LIVE, most)
 
 
 def told(answer: DescribeTopicPartitionsResponse) -> list[tuple[str, list[int]]]:
@@ -85,7 +89,7 @@ def test_where_nobody_is_eligible_the_lists_are_empty_and_never_null() -> None:
 
 def test_a_leader_that_is_not_there_is_none() -> None:
     request = DescribeTopicPartitionsRequest(limit=1)
-    (topic,) = describe_partitions(image_of(orders=1), request, frozenset({NodeId(5)})).topics
+    (topic,) = describe_partitions(image_of(orders=1), request, frozenset({NodeId(5)}), 2000).topics
     assert topic.partitions[0].leader == -1
     assert topic.partitions[0].offline == (4, 6)
 
@@ -122,12 +126,13 @@ def test_the_next_page_may_begin_with_another_topic() -> None:
     assert asked(image_of(a=2, b=1), limit=1).next == Cursor(topic="a", index=1)
 
 
-def test_limits_are_at_least_one_and_at_most_kafkas() -> None:
+def test_limits_are_at_least_one_and_at_most_the_brokers() -> None:
     image = image_of(a=2001)
     assert len(asked(image, limit=-5).topics[0].partitions) == 1
     page = asked(image, limit=2**31 - 1)
     assert len(page.topics[0].partitions) == 2000
     assert page.next == Cursor(topic="a", index=2000)
+    assert asked(image, limit=10, most=3).next == Cursor(topic="a", index=3)
 
 
 def test_a_page_goes_on_after_a_topic_that_was_deleted_meanwhile() -> None:
@@ -162,7 +167,7 @@ def test_the_harness_reads_it() -> None:
     read, request = broker_frames.decode_request(start + describe_topic_partitions())
     assert read == header
     assert isinstance(request, DescribeTopicPartitionsRequest)
-    answer = describe_partitions(image_of(orders=2, __consumer_offsets=1), request, LIVE)
+    answer = describe_partitions(image_of(orders=2, __consumer_offsets=1), request, LIVE, 2000)
     frame = broker_frames.encode_response(header, answer)
     claims = read_partitions(frame[5:])  # behind the header
     assert [each.key for each in claims] == ["orders-0", "orders-1"]
