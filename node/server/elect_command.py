@@ -13,7 +13,7 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
 from node.server.outcome import Refusal
-from node.server.tool_client import Brokers
+from node.server.tool_client import BrokerClient
 from node.wire.apis import Request, Response
 from node.wire.reassignments import (
     DESIGNATED,
@@ -43,7 +43,7 @@ class ElectionType(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidacy:
+class SoughtLeader:
     """A partition that is to have a leader. `desired`: the one that the operator designates."""
 
     topic: str
@@ -55,7 +55,7 @@ class Candidacy:
 
 
 class Asks(Protocol):
-    """`tool_client.Brokers`."""
+    """`tool_client.BrokerClient`."""
 
     @property
     def asked(self) -> str: ...
@@ -72,10 +72,12 @@ def run(options: argparse.Namespace, print_line: Callable[[str], None]) -> int:
     kind = ElectionType[options.election_type]
     sought = None
     if options.path_to_json_file is not None:
-        sought = read_candidacies(options.path_to_json_file, kind)
+        sought = read_sought(options.path_to_json_file, kind)
     elif options.topic is not None:
-        sought = [Candidacy(topic=options.topic, index=options.partition)]
-    with closing(Brokers(options.bootstrap_server, options.timeout / 1000 + _ANSWER_S)) as brokers:
+        sought = [SoughtLeader(topic=options.topic, index=options.partition)]
+    with closing(
+        BrokerClient(options.bootstrap_server, options.timeout / 1000 + _ANSWER_S)
+    ) as brokers:
         results = elect(brokers, kind, sought, options.timeout)
         for line in as_lines(kind, results):
             print_line(line)
@@ -111,13 +113,13 @@ def refuse_wrong_choice(options: argparse.Namespace) -> None:
 # --- the file ---
 
 
-def read_candidacies(path: Path, kind: ElectionType) -> list[Candidacy]:
+def read_sought(path: Path, kind: ElectionType) -> list[SoughtLeader]:
     """The partitions of a JSON file: {"partitions": [{"topic": "foo", "partition": 1,
     "desiredLeader": 0}]}, the last of which is for designations only. Raises Refusal; OSError if
     the file cannot be read.
     """
     try:
-        found = list(_candidacies(json.loads(path.read_bytes()), kind))
+        found = list(_sought_leaders(json.loads(path.read_bytes()), kind))
         _refuse_twins(found)
     except ValueError as error:
         raise Refusal(
@@ -128,7 +130,7 @@ def read_candidacies(path: Path, kind: ElectionType) -> list[Candidacy]:
     return found
 
 
-def _candidacies(read: object, kind: ElectionType) -> Iterator[Candidacy]:
+def _sought_leaders(read: object, kind: ElectionType) -> Iterator[SoughtLeader]:
     """Raises ValueError."""
     partitions = read.get("partitions") if isinstance(read, dict) else None
     if not isinstance(partitions, list):
@@ -144,7 +146,7 @@ def _candidacies(read: object, kind: ElectionType) -> Iterator[Candidacy]:
         index = _number(each, "partition", number)
         is_designated = kind is ElectionType.DESIGNATION
         desired = NodeId(_number(each, "desiredLeader", number)) if is_designated else None
-        yield Candidacy(topic=topic, index=index, desired=desired)
+        yield SoughtLeader(topic=topic, index=index, desired=desired)
 
 
 def _number(read: dict[str, object], name: str, number: int) -> int:
@@ -154,7 +156,7 @@ def _number(read: dict[str, object], name: str, number: int) -> int:
     return value
 
 
-def _refuse_twins(found: Iterable[Candidacy]) -> None:
+def _refuse_twins(found: Iterable[SoughtLeader]) -> None:
     seen: dict[tuple[str, int], int] = {}
     for each in found:
         seen[each.topic, each.index] = seen.get((each.topic, each.index), 0) + 1
@@ -168,7 +170,7 @@ def _refuse_twins(found: Iterable[Candidacy]) -> None:
 
 
 def elect(
-    brokers: Asks, kind: ElectionType, sought: Sequence[Candidacy] | None, timeout_ms: int
+    brokers: Asks, kind: ElectionType, sought: Sequence[SoughtLeader] | None, timeout_ms: int
 ) -> list[ElectionResult]:
     """The result of each partition; of all that needed an election if `sought` is None. As many are
     asked for at once as a request may name. `timeout_ms` is each request's. Raises Refusal.
@@ -178,14 +180,14 @@ def elect(
         told = _sent(brokers, kind, None, timeout_ms)
         left = [at for at in told if at.error is ErrorCode.REQUEST_LIMIT_REACHED]
         results += [at for at in told if at.error is not ErrorCode.REQUEST_LIMIT_REACHED]
-        sought = [Candidacy(topic=at.partition.topic, index=at.partition.index) for at in left]
+        sought = [SoughtLeader(topic=at.partition.topic, index=at.partition.index) for at in left]
     for start in range(0, len(sought), MOST_ELECTIONS):
         results += _sent(brokers, kind, sought[start : start + MOST_ELECTIONS], timeout_ms)
     return results
 
 
 def _sent(
-    brokers: Asks, kind: ElectionType, sought: Sequence[Candidacy] | None, timeout_ms: int
+    brokers: Asks, kind: ElectionType, sought: Sequence[SoughtLeader] | None, timeout_ms: int
 ) -> tuple[ElectionResult, ...]:
     named = None
     desired: tuple[NodeId | None, ...] = ()

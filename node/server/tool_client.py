@@ -112,7 +112,7 @@ class Client:
         return newest if newest >= max(low, api.min_version) else None
 
 
-class Brokers:
+class BrokerClient:
     """Asks one of these brokers, and the next one once that does not answer."""
 
     def __init__(self, bootstrap: Sequence[Address], timeout_s: float) -> None:

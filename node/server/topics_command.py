@@ -7,12 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from enum import Enum
 
+from node.controller.decision import MIN_ISR
 from node.controller.image.configurations import TOPIC
 from node.errors import ErrorCode
 from node.ids import NO_NODE, uuid_text
 from node.lazy_dataclass import dataclass
 from node.server.outcome import Refusal
-from node.server.tool_client import Brokers
+from node.server.tool_client import BrokerClient
 from node.wire.apis import Request, Response
 from node.wire.configs import (
     ConfigEntry,
@@ -35,7 +36,7 @@ from node.wire.topic_metadata import (
 )
 
 PAGE = 2000  # partitions of one answer, as in Kafka's client
-MIN_ISR = "min.insync.replicas"
+
 _ANSWER_S = 30.0  # of a broker
 _CONFIGS_AT_ONCE = 100  # topics
 Send = Callable[[Request], Response]
@@ -50,7 +51,7 @@ class TopicConfig:
     is_overridden: bool  # the topic has settings of its own
 
 
-class Only(Enum):
+class PartitionFilter(Enum):
     """Which partitions are shown; by the option that says so."""
 
     UNDER_REPLICATED = "--under-replicated-partitions"
@@ -68,13 +69,13 @@ def run(options: argparse.Namespace, print_line: Callable[[str], None]) -> int:
         options.wrong("Option --if-exists is only allowed if --topic is used")
     wanted = Wanted(
         names=tuple(options.topic),
-        only=None if options.only is None else Only(options.only),
+        only=None if options.only is None else PartitionFilter(options.only),
         overridden=options.topics_with_overrides,
         without_internal=options.exclude_internal,
         may_be_missing=options.if_exists,
         limit=limit,
     )
-    with closing(Brokers(options.bootstrap_server, _ANSWER_S)) as brokers:
+    with closing(BrokerClient(options.bootstrap_server, _ANSWER_S)) as brokers:
         for line in describe(brokers.send, wanted):
             print_line(line)
     return 0
@@ -176,7 +177,7 @@ class Wanted:
     """What the operator asks for. `names`: none for all topics."""
 
     names: tuple[str, ...] = ()
-    only: Only | None = None
+    only: PartitionFilter | None = None
     overridden: bool = False
     without_internal: bool = False
     may_be_missing: bool = False
@@ -194,7 +195,7 @@ def describe(send: Send, wanted: Wanted) -> Iterator[str]:
         _refuse_missing(told)
     if wanted.without_internal:
         topics = [each for each in topics if not each.is_internal]
-    with_configs = wanted.only in (None, Only.UNDER_MIN_ISR, Only.AT_MIN_ISR)
+    with_configs = wanted.only in (None, PartitionFilter.UNDER_MIN_ISR, PartitionFilter.AT_MIN_ISR)
     configs = configs_of(send, [each.name for each in topics]) if with_configs else {}
     moving = reassignments_of(send)
     for topic in topics:
@@ -224,7 +225,7 @@ def _refuse_missing(told: Iterable[TopicDescription]) -> None:
 
 def is_shown(
     partition: PartitionDescription,
-    only: Only | None,
+    only: PartitionFilter | None,
     min_isr: int,
     ongoing: OngoingReassignment | None = None,
 ) -> bool:
@@ -233,14 +234,14 @@ def is_shown(
     match only:
         case None:
             return True
-        case Only.UNDER_REPLICATED:
+        case PartitionFilter.UNDER_REPLICATED:
             adding = () if ongoing is None else ongoing.adding
             return len(partition.isr) < len(partition.replicas) - len(adding)
-        case Only.UNDER_MIN_ISR:
+        case PartitionFilter.UNDER_MIN_ISR:
             return len(partition.isr) < least
-        case Only.AT_MIN_ISR:
+        case PartitionFilter.AT_MIN_ISR:
             return len(partition.isr) == least
-        case Only.UNAVAILABLE:
+        case PartitionFilter.UNAVAILABLE:
             return partition.leader == NO_NODE or partition.leader in partition.offline
 
 

@@ -15,16 +15,16 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.server.cli import main
 from node.server.elect_command import (
-    Candidacy,
     ElectionType,
+    SoughtLeader,
     as_lines,
     elect,
-    read_candidacies,
+    read_sought,
     refuse_failures,
 )
 from node.server.framing import FrameCutter, with_size
 from node.server.outcome import Refusal
-from node.server.tool_client import Brokers
+from node.server.tool_client import BrokerClient
 from node.wire import broker_frames
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -137,13 +137,13 @@ def test_the_file_names_partitions_and_for_designations_their_leaders(tmp_path: 
         {"topic": "foobar", "partition": 2, "desiredLeader": 1},
     ]
     file = write(tmp_path, partitions)
-    assert read_candidacies(file, ElectionType.DESIGNATION) == [
-        Candidacy(topic="foo", index=1, desired=NodeId(0)),
-        Candidacy(topic="foobar", index=2, desired=NodeId(1)),
+    assert read_sought(file, ElectionType.DESIGNATION) == [
+        SoughtLeader(topic="foo", index=1, desired=NodeId(0)),
+        SoughtLeader(topic="foobar", index=2, desired=NodeId(1)),
     ]
-    assert read_candidacies(file, ElectionType.UNCLEAN) == [
-        Candidacy(topic="foo", index=1),
-        Candidacy(topic="foobar", index=2),
+    assert read_sought(file, ElectionType.UNCLEAN) == [
+        SoughtLeader(topic="foo", index=1),
+        SoughtLeader(topic="foobar", index=2),
     ]
 
 
@@ -175,14 +175,14 @@ def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, message: s
     file = tmp_path / "leaders.json"
     file.write_bytes(text.encode("latin-1"))
     with pytest.raises(Refusal, match=f"(?m){message}"):
-        read_candidacies(file, ElectionType.PREFERRED)
+        read_sought(file, ElectionType.PREFERRED)
 
 
 @pytest.mark.parametrize("desired", [None, -1, "1", 1.5])
 def test_a_designation_has_a_leader_for_every_partition(tmp_path: Path, desired: object) -> None:
     file = write(tmp_path, [{**FOO, "desiredLeader": 1}, {**FOO, "desiredLeader": desired}])
     with pytest.raises(Refusal, match=r'partitions\[1\] has no "desiredLeader" that is a number'):
-        read_candidacies(file, ElectionType.DESIGNATION)
+        read_sought(file, ElectionType.DESIGNATION)
 
 
 # --- the elections ---
@@ -202,7 +202,7 @@ def test_each_type_has_its_number_and_the_version_that_it_needs(
     kind: ElectionType, number: int, least: int
 ) -> None:
     controller = Controller(elects_all)
-    elect(controller, kind, [Candidacy(topic="t", index=0, desired=NodeId(2))], 5000)
+    elect(controller, kind, [SoughtLeader(topic="t", index=0, desired=NodeId(2))], 5000)
     ((request, needed),) = controller.sent
     assert (request.kind, request.timeout_ms, needed) == (number, 5000, least)
     assert request.desired == ((2,) if kind is ElectionType.DESIGNATION else ())
@@ -210,7 +210,7 @@ def test_each_type_has_its_number_and_the_version_that_it_needs(
 
 def test_no_more_are_asked_for_at_once_than_are_served() -> None:
     controller = Controller(elects_all)
-    sought = [Candidacy(topic="t", index=index) for index in range(MOST_ELECTIONS + 1)]
+    sought = [SoughtLeader(topic="t", index=index) for index in range(MOST_ELECTIONS + 1)]
     results = elect(controller, ElectionType.UNCLEAN, sought, 5000)
     sizes = [len(request.partitions or ()) for request, _ in controller.sent]
     assert sizes == [MOST_ELECTIONS, 1]
@@ -301,8 +301,8 @@ def _answer(frame: bytes, ranges: tuple[ApiRange, ...]) -> bytes:
 def test_the_newest_version_is_asked_that_both_know(broker: tuple[str, int]) -> None:
     with closing(create_server(("127.0.0.1", 0))) as closed:
         nowhere = closed.getsockname()[:2]
-    sought = [Candidacy(topic="t", index=0)]
-    with closing(Brokers([nowhere, broker], 30.0)) as brokers:
+    sought = [SoughtLeader(topic="t", index=0)]
+    with closing(BrokerClient([nowhere, broker], 30.0)) as brokers:
         (result,) = elect(brokers, ElectionType.UNCLEAN, sought, 5000)
         assert (result.partition, result.error) == (at(0), ErrorCode.NONE)
         assert brokers.asked == f"127.0.0.1:{broker[1]}"
@@ -313,7 +313,7 @@ def test_the_newest_version_is_asked_that_both_know(broker: tuple[str, int]) -> 
 def test_where_no_broker_answers_each_is_told() -> None:
     with closing(create_server(("127.0.0.1", 0))) as closed:
         nowhere = closed.getsockname()[:2]
-    brokers = Brokers([nowhere, nowhere], 1.0)
+    brokers = BrokerClient([nowhere, nowhere], 1.0)
     with pytest.raises(Refusal, match="no broker answered") as refused:
         elect(brokers, ElectionType.PREFERRED, None, 5000)
     assert str(refused.value).count(f"127.0.0.1:{nowhere[1]}: ") == 2

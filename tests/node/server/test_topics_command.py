@@ -17,7 +17,7 @@ from node.ids import NO_NODE, NodeId
 from node.records.metadata import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from node.server.cli import main
 from node.server.outcome import Refusal
-from node.server.topics_command import Only, Wanted, describe, described_topics, is_shown
+from node.server.topics_command import PartitionFilter, Wanted, describe, described_topics, is_shown
 from node.wire.apis import Request, Response
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.reassignments import ListReassignmentsRequest, NamedPartition, OngoingReassignment
@@ -239,13 +239,13 @@ def names_shown(broker: Broker, wanted: Wanted) -> list[str]:
 @pytest.mark.parametrize(
     ("only", "shown"),
     [
-        (Only.UNDER_REPLICATED, ["at", "lost", "one", "under"]),
-        (Only.UNDER_MIN_ISR, ["lost", "under"]),
-        (Only.AT_MIN_ISR, ["at"]),
-        (Only.UNAVAILABLE, ["gone", "lost"]),
+        (PartitionFilter.UNDER_REPLICATED, ["at", "lost", "one", "under"]),
+        (PartitionFilter.UNDER_MIN_ISR, ["lost", "under"]),
+        (PartitionFilter.AT_MIN_ISR, ["at"]),
+        (PartitionFilter.UNAVAILABLE, ["gone", "lost"]),
     ],
 )
-def test_only_such_partitions_are_shown(only: Only, shown: list[str]) -> None:
+def test_only_such_partitions_are_shown(only: PartitionFilter, shown: list[str]) -> None:
     broker = Broker()
     broker.create("all", 1)
     broker.create("at", 1, replace(STATE, isr=(1, 2)))
@@ -261,8 +261,8 @@ def test_only_such_partitions_are_shown(only: Only, shown: list[str]) -> None:
 def test_no_more_replicas_have_to_be_in_sync_than_there_are() -> None:
     """KIP-966: the effective min.insync.replicas is min(min.insync.replicas, replicas)."""
     alone = PartitionDescription(index=0, leader=NodeId(1), replicas=(1,), isr=(1,))
-    assert not is_shown(alone, Only.UNDER_MIN_ISR, 2)
-    assert is_shown(alone, Only.AT_MIN_ISR, 2)
+    assert not is_shown(alone, PartitionFilter.UNDER_MIN_ISR, 2)
+    assert is_shown(alone, PartitionFilter.AT_MIN_ISR, 2)
 
 
 def test_replicas_that_are_added_do_not_make_a_partition_under_replicated() -> None:
@@ -270,11 +270,11 @@ def test_replicas_that_are_added_do_not_make_a_partition_under_replicated() -> N
     ongoing = OngoingReassignment(
         partition=NamedPartition(topic="a", index=0), replicas=(1, 2, 3), adding=(3,), removing=(1,)
     )
-    assert is_shown(moved, Only.UNDER_REPLICATED, 1)
-    assert not is_shown(moved, Only.UNDER_REPLICATED, 1, ongoing)
+    assert is_shown(moved, PartitionFilter.UNDER_REPLICATED, 1)
+    assert not is_shown(moved, PartitionFilter.UNDER_REPLICATED, 1, ongoing)
     broker = Broker()
     broker.create("a", 1, replace(STATE, isr=(1, 2), adding_replicas=(3,), removing_replicas=(1,)))
-    assert names_shown(broker, Wanted(only=Only.UNDER_REPLICATED)) == []
+    assert names_shown(broker, Wanted(only=PartitionFilter.UNDER_REPLICATED)) == []
     assert (
         "\tAdding Replicas: 3\tRemoving Replicas: 1\t" in list(describe(broker.send, Wanted()))[1]
     )
