@@ -1,6 +1,7 @@
 """What the judge says of an altered run, against what it should say."""
 
 import random
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from tests.lies.altered import Altered, Collected, NotHere
 
 KEPT = Path("runs/lies.json")  # the figures of the last `python -m tests.lies`
 _SHOWN = 160  # of a message
+_SMALL = 1 << 10  # ids of topics, partitions, keys and nodes of a run are below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ def outcome_of(alteration: Alteration, bases: Path, seed: int, place: Path) -> O
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     wrong = _unseen(alteration, judgement) if alteration.is_lie else _minded(alteration, judgement)
+    wrong = wrong or _packed(judgement)
     return Outcome(
         alteration=alteration, verdict=judgement.verdict.word, said=_said(judgement), wrong=wrong
     )
@@ -92,6 +95,15 @@ def _minded(alteration: Alteration, judgement: Judgement) -> str:
     if strange:
         return f"{strange[0]} does not judge this run"
     return "" if judgement.verdict is Verdict.VALID else _said(judgement)
+
+
+def _packed(judgement: Judgement) -> str:
+    """A pair that kernels hold in one number, and that a message does not take apart."""
+    for row in judgement.results:
+        for number in map(int, re.findall(r"\d{10,19}", row.message)):
+            if 0 < number >> 32 < _SMALL and number & 0xFFFFFFFF < _SMALL:
+                return f"{row.check} shows the packed number {number}: {row.message[:_SHOWN]}"
+    return ""
 
 
 def _said(judgement: Judgement) -> str:
