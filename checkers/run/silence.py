@@ -121,16 +121,18 @@ def _too_few(load: _Load, begin_ns: int, end_ns: int) -> str | None:
 
 
 def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
-    """Whether successes came back after the last cure, in proportion to the time before."""
+    """Whether successes came back after the last cure, and from the first of them on in proportion
+    to the time before: how long the first may take is judged elsewhere."""
     first = min(fault.t_start for fault in faults)
     last = max(_healed(fault, load) for fault in faults)
     began = int(load.t0.min()) if len(load.t0) else first
     quiet_s = (first - began) / SECOND
-    after_s = (load.end_ns - last) / SECOND
+    since = int(min(load.ok_t1[load.ok_t1 >= last], default=last))
+    after_s = (load.end_ns - since) / SECOND
     if load.limited or quiet_s < _LEAST_QUIET_S or after_s < _LEAST_AFTER_S:
         return ""
     before = _between(load.ok_t1, began, first) / quiet_s
-    after = _between(load.ok_t1, last, load.end_ns) / after_s
+    after = _between(load.ok_t1, since, load.end_ns) / after_s
     if after >= AFTER_SHARE * before:
         return ""
     return (

@@ -87,3 +87,29 @@ def test_a_load_of_so_many_operations_may_be_over() -> None:
     limited = {**LOAD, "most_operations": len(ops)}
     assert verdict_of(ops, [(2_000, 8_000)], load=limited) == ""
     assert verdict_of(ops, [(2_000, 8_000)]) != ""
+
+
+def refused(ops: list[Row]) -> list[Row]:
+    return [row | {"outcome": "fail"} for row in ops]
+
+
+@pytest.mark.parametrize(
+    ("until", "told"),
+    [
+        (29_500, ""),  # in the last seconds, which no client needs to use
+        (31_000, ""),
+        (35_000, "only 0.0 a second succeeded after the last fault was healed"),
+    ],
+)
+def test_successes_come_back_sooner_or_later_after_the_last_cure(until: int, told: str) -> None:
+    """From the first of them on they are counted: when it came is judged elsewhere."""
+    ops = load(0, 20_000) + refused(load(20_000, until)) + load(until, 34_000)
+    found = verdict_of(ops, duration_ns=35_000 * MS)
+    assert told in found
+    assert bool(told) == bool(found)
+
+
+def test_a_single_success_after_the_last_cure_is_no_return() -> None:
+    ops = load(0, 20_000) + refused(load(20_000, 26_100)) + load(26_100, 26_130)
+    ops += refused(load(26_200, 34_000))
+    assert "0.2 a second succeeded after" in verdict_of(ops, duration_ns=35_000 * MS)
