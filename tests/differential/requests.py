@@ -85,4 +85,5 @@ def _api(name: str) -> Api:
 
 
 def _is_released(api: Api, version: int) -> bool:
-    return kio_class(api.package, api.name, version, "request").__module__.startswith("kio.")
+    request: type = kio_class(api.package, api.name, version, "request")
+    return request.__module__.startswith("kio.")
