@@ -6,8 +6,9 @@ write for all replicas takes beside that of an empty cluster.
 
 Real processes on loopback and on this machine's disk, with Kafka's time-outs. Whole is what the
 brokers tell: each partition has three members in its ISR, and each broker is up; of new ones, every
-broker has made the logs as well. Every step is a row of its own, so that a measurement which is
-interrupted has shown what it found until then.
+broker has made the logs as well. An empty cluster runs beside, and writes to the two take turns: a
+busy machine hurts both. Every step is a row of its own, so that a measurement which is interrupted
+has shown what it found until then.
 """
 
 import argparse
@@ -49,25 +50,25 @@ def measure(
     """With so many partitions, one after the other, and as many restarts with the most of them."""
     with (
         TemporaryDirectory(dir=Path.cwd()) as directory,
-        own_cluster(Path(directory), 1, _BROKERS, quorum, _SETTINGS) as cluster,
+        own_cluster(Path(directory) / "empty", 1, _BROKERS, quorum, _SETTINGS) as empty,
+        own_cluster(Path(directory) / "many", 1, _BROKERS, quorum, _SETTINGS) as cluster,
     ):
+        for each in (empty, cluster):
+            _make(each.admin(), _ONE, 1)
         admin = cluster.admin()
-        _make(admin, _ONE, 1)
-        empty_ms = _write_ms(cluster)
-        yield Row(name="no partitions: a write for all replicas", value=empty_ms, unit="ms")
         made = 0
         for count in partitions:
-            yield from _grown(cluster, admin, made, count, empty_ms)
+            yield from _grown(cluster, empty, admin, made, count)
             made = count
         for number in range(restarts):
             broker = cluster.brokers[_BROKERS[number % len(_BROKERS)]]
             yield _restarted(cluster, broker, number, made)
         if restarts:
-            yield _idle(cluster, f"{made:,} partitions: CPU of a broker after restarts")
+            yield _idle(cluster, empty, f"{made:,} partitions: CPU of a broker after restarts")
 
 
 def _grown(
-    cluster: OwnCluster, admin: AdminClient, made: int, count: int, empty_ms: float
+    cluster: OwnCluster, empty: OwnCluster, admin: AdminClient, made: int, count: int
 ) -> Iterator[Row]:
     began = time.monotonic()
     for first in range(made, count, _OF_A_TOPIC):
@@ -82,8 +83,8 @@ def _grown(
         unit="s",
         note=f"created in {created_s:.0f} s",
     )
-    yield _idle(cluster, f"{count:,} partitions: CPU of a broker at rest")
-    full_ms = _write_ms(cluster)
+    yield _idle(cluster, empty, f"{count:,} partitions: CPU of a broker at rest")
+    full_ms, empty_ms = _write_ms(cluster, empty)
     yield Row(
         name=f"{count:,} partitions: a write for all replicas, of an empty cluster's",
         value=full_ms / empty_ms,
@@ -161,28 +162,33 @@ def _wait_until_made(cluster: OwnCluster, count: int) -> None:
     wait_until(look, f"each broker has {count:,} logs\n{cluster.told()}", _WITHIN_S)
 
 
-def _write_ms(cluster: OwnCluster) -> float:
-    """The median of writes one after the other."""
-    settings = {"bootstrap.servers": cluster.servers(), "acks": "all", "linger.ms": 0}
-    producer = Producer({**settings, "log_level": 0})
-    took: list[float] = []
+def _write_ms(*clusters: OwnCluster) -> list[float]:
+    """The median of each, of writes one after the other that take turns."""
+    settings = {"acks": "all", "linger.ms": 0, "log_level": 0}
+    producers = [Producer({**settings, "bootstrap.servers": it.servers()}) for it in clusters]
+    took: list[list[float]] = [[] for _ in clusters]
     for _ in range(_WRITES):
-        began = time.perf_counter()
-        producer.produce(_ONE, b"v" * 100)
-        assert producer.flush(60) == 0
-        took.append(time.perf_counter() - began)
-    return median(took) * 1000
+        for producer, mine in zip(producers, took, strict=True):
+            began = time.perf_counter()
+            producer.produce(_ONE, b"v" * 100)
+            assert producer.flush(60) == 0
+            mine.append(time.perf_counter() - began)
+    return [median(each) * 1000 for each in took]
 
 
-def _idle(cluster: OwnCluster, name: str) -> Row:
-    before = _cpu_s(cluster.brokers.values())
+def _idle(cluster: OwnCluster, empty: OwnCluster, name: str) -> Row:
+    brokers = [*cluster.brokers.values(), *empty.brokers.values()]
+    before = _cpu_s(brokers)
     time.sleep(_IDLE_S)  # what is measured is how little is done meanwhile
-    spent = [now - then for now, then in zip(_cpu_s(cluster.brokers.values()), before, strict=True)]
+    spent = [now - then for now, then in zip(_cpu_s(brokers), before, strict=True)]
+    shares = [each / _IDLE_S * 100 for each in spent]
+    many = len(cluster.brokers)
     return Row(
         name=f"{name}, at most",
-        value=max(spent) / _IDLE_S * 100,
+        value=max(shares[:many]),
         unit="% of a core",
         bar=10,
+        note=f"{max(shares[many:]):.1f} % of an empty cluster's",
     )
 
 
