@@ -278,6 +278,8 @@ class FetchRequests:
                 has_moved = True
         if has_moved or replica.high_watermark != watermark:
             self._replicas.note(held)
+        elif replica.is_ahead:
+            self._replicas.watch(held)
 
     def _refusal(
         self, request: PartitionsFetchRequest, requested: FetchedPartition, held: HostedPartition

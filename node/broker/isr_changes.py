@@ -108,7 +108,7 @@ class IsrChanges:
         )
 
     def _shrink(self, mono_ns: int) -> None:
-        for held in self._replicas.all():
+        for held in self._replicas.take_ahead():
             if held.replica.look_again(mono_ns):
                 self._replicas.note(held)
             proposal = held.replica.shrinking(mono_ns)

@@ -113,6 +113,16 @@ class Replica:
         return self.high_watermark != before
 
     @property
+    def is_ahead(self) -> bool:
+        """Does it lead, with a follower that is not known to have all of its log? Only then does
+        time alone change anything: its ISR may shrink, or its high watermark move.
+        """
+        leading = self.leading
+        return leading is not None and any(
+            follower.end != self.end for follower in leading.followers.values()
+        )
+
+    @property
     def lacks_followers(self) -> bool:
         """Does it lead, with a replica out of the ISR that may join it?"""
         leading = self.leading

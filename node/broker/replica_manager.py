@@ -26,8 +26,9 @@ from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (
     AppendBatches,
-    CreateLog,
+    CreateLogs,
     LimitSegments,
+    NewLog,
     RaiseLogStarts,
     RemoveLog,
     RestartLog,
@@ -104,6 +105,11 @@ class ReplicaManager:
         self._ids: dict[str, int] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
         self._saved = {**logs.high_watermarks}  # as they are on the disk
+        # Those with a high watermark that may be another; None: all of them.
+        self._unsaved: dict[LogId, HostedPartition] | None = None
+        # All that lead and have a follower that lacks records, among all that were noted since
+        # `take_ahead`.
+        self._ahead: dict[Key, HostedPartition] = {}
         self._image: Image | None = None  # the newest one followed
         self._placement = LogPlacement(logs)
         # Those with a possible change of log end, high watermark, ISR or leader.
@@ -117,6 +123,7 @@ class ReplicaManager:
         self._producers: dict[LogId, Producers] = {}  # those asked for in this step
         # Work left on the disks: logs of new replicas to make, and of removed ones to delete.
         self._unmade: dict[Key, None] = {}
+        self._new: list[NewLog] = []  # of this step
         self._unremoved: dict[LogId, None] = {}
         self._pace = Pace()
 
@@ -256,6 +263,9 @@ class ReplicaManager:
                 self._tell(self._image, key, state, mono_ns)
             elif self._unremoved:
                 self._remove(next(iter(self._unremoved)))
+        if self._new:
+            self._outbox.emit(CreateLogs(logs=tuple(self._new)))
+            self._new.clear()
         if not self.is_unfinished:
             self._pace.rest()
         return True
@@ -315,12 +325,15 @@ class ReplicaManager:
 
     def _make(self, image: Image, key: Key, state: Partition) -> HostedPartition:
         name, log = _named(image, key)
+        settings = self._topics.of(image, name)
         found = self._found(image, key)
         if found is None:
             if log in self._unremoved:
                 self._remove(log)
             directory = self._placement.place(log, state.directory(self._me))
-            self._outbox.emit(CreateLog(log=log, topic=key[0], directory=directory))
+            self._new.append(
+                NewLog(log=log, topic=key[0], directory=directory, limits=settings.segments)
+            )
             self._lowered(log)
             start = end = Offset(0)
             epochs = LeaderEpochs()
@@ -343,7 +356,8 @@ class ReplicaManager:
             log=log,
             directory=directory,
             replica=replica,
-            settings=self._topics.of(image, name),
+            settings=settings,
+            limits=settings.segments if found is None else None,
         )
         self._ids[held.name] = key[0].int
         return held
@@ -353,6 +367,22 @@ class ReplicaManager:
     def note(self, held: HostedPartition) -> None:
         """Something of it may have changed: requests that wait for that look again."""
         self.moved[held.log] = self._untold[held.key] = self._unasked[held.key] = held
+        self._ahead[held.key] = held
+        if self._unsaved is not None:
+            self._unsaved[held.log] = held
+
+    def watch(self, held: HostedPartition) -> None:
+        """A follower of it lacks records: that may go on for too long."""
+        self._ahead[held.key] = held
+
+    def take_ahead(self) -> list[HostedPartition]:
+        """Those that lead, and have a follower that lacks records (`Replica.is_ahead`)."""
+        self._ahead = {
+            key: held
+            for key, held in self._ahead.items()
+            if self.by_key(key) is held and held.replica.is_ahead
+        }
+        return list(self._ahead.values())
 
     def trace_reindexed(self) -> None:
         """Trace reindexed segments since the last call."""
@@ -403,18 +433,33 @@ class ReplicaManager:
             self.restart(held, end)
             return
         held.replica.truncated(end)
+        self.note(held)
         if end < self._saved.get(held.log, 0):
             # A high watermark saved for an older log must not cover what is written there next:
             # after an unclean election and a power cut that would be taken for committed.
             self.save_high_watermarks()
         self._outbox.emit(TruncateLog(log=held.log, end=end))
-        self.note(held)
 
     def save_high_watermarks(self) -> None:
-        offsets = {held.log: held.replica.high_watermark for held in self._held.values()}
-        if offsets != self._saved:
-            self._saved = {**offsets}
-            self._outbox.emit(SaveHighWatermarks(offsets=offsets))
+        if self._image is None:
+            return  # which of the saved ones are still wanted is not known yet
+        unsaved, self._unsaved = self._unsaved, {}
+        if unsaved is None:
+            unsaved = {held.log: held for held in self._held.values()}
+            gone = self._saved.keys() - unsaved.keys()
+        else:
+            gone = {log for log, held in unsaved.items() if self.by_key(held.key) is not held}
+        changed = {
+            log: held.replica.high_watermark
+            for log, held in unsaved.items()
+            if log not in gone and held.replica.high_watermark != self._saved.get(log)
+        }
+        gone &= self._saved.keys()
+        if changed or gone:
+            for log in gone:
+                del self._saved[log]
+            self._saved |= changed
+            self._outbox.emit(SaveHighWatermarks(offsets={**self._saved}))
 
     def _lowered(self, log: LogId) -> None:
         """Also the high watermark on the disk, as the log begins anew (`PartitionLogs`)."""

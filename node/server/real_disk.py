@@ -77,12 +77,16 @@ class RealDisk:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def make_directory(self, path: str) -> None:
-        target = self.root
-        for part in Path(path).parts:
-            target = target / part
-            target.mkdir(exist_ok=True)
-            _sync_directory(target.parent)
+    def make_directory(self, *paths: str) -> None:
+        parents: dict[Path, None] = {}
+        for path in paths:
+            target = self.root
+            for part in Path(path).parts:
+                parents[target] = None
+                target = target / part
+                target.mkdir(exist_ok=True)
+        for parent in parents:
+            _sync_directory(parent)
 
     def read_all(self, path: str) -> bytes:
         return (self.root / path).read_bytes()

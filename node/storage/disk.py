@@ -90,8 +90,10 @@ class Disk(Protocol):
     def names(self, directory: str) -> list[str]:
         """The sorted names in a directory; empty when it does not exist."""
 
-    def make_directory(self, path: str) -> None:
-        """Make it, with its parents; no error when it exists; durable when it returns."""
+    def make_directory(self, *paths: str) -> None:
+        """Make it, or them, with their parents; no error for one that exists; durable when it
+        returns.
+        """
 
     def read_all(self, path: str) -> bytes: ...
 

@@ -9,16 +9,16 @@ a snapshot is durable before the records that it replaces are removed, oldest fi
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, Self, assert_never, runtime_checkable
-from uuid import UUID
 
 from node.effects import (
     AppendBatches,
-    CreateLog,
+    CreateLogs,
     DeleteBeforeSnapshot,
     FinishSnapshot,
     ForgetProducers,
     LimitSegments,
     LogChange,
+    NewLog,
     RaiseLogStarts,
     RemoveLog,
     ReplaceLog,
@@ -71,7 +71,7 @@ class ChangeableLogs(Protocol):
 
     def __getitem__(self, log: LogId) -> BatchLog: ...
 
-    def create(self, log: LogId, topic: UUID, directory: UUID) -> None: ...
+    def create(self, new: Sequence[NewLog]) -> None: ...
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None: ...
 
@@ -121,8 +121,8 @@ def _perform_on_snapshots(
 def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
     """Done when it returns."""
     match change:
-        case CreateLog(log=log, topic=topic, directory=directory):
-            logs.create(log, topic, directory)
+        case CreateLogs(logs=new):
+            logs.create(new)
         case LimitSegments(log=log, limits=limits):
             logs.limit_segments(log, limits)
         case RemoveLog(log=log):

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from node.effects import SegmentLimits
+from node.effects import NewLog, SegmentLimits
 from node.ids import METADATA_LOG, NO_BROKER_EPOCH, LogId, Offset
 from node.lazy_dataclass import dataclass
 from node.storage.checkpoints import (
@@ -148,16 +148,26 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         """Open files: the last segment of each log."""
         return len(self._logs)
 
-    def create(self, log: LogId, topic: UUID) -> None:
-        """Make an empty log, in place of one of another topic with that name."""
-        if log in self._logs:
-            self._logs.pop(log).close()
-        if self._starts.pop(log, None) is not None:
+    def create(self, new: Sequence[NewLog]) -> None:
+        """Make empty logs, each in place of one of another topic with that name."""
+        names = [each.log for each in new]
+        for name in names:
+            if name in self._logs:
+                self._logs.pop(name).close()
+        had = self._starts.keys() & {*names}
+        if had:
+            for name in had:
+                del self._starts[name]
             save_offsets(self.disk, LOG_STARTS, self._starts)
-        self._lower_high_watermarks({log: Offset(0)})
-        self._lower_recovery_points({log: Offset(0)})
-        made = PartitionLog.create(self.disk, log, topic, self.limits, self._reindexed)
-        self._put(log, made)
+        begin = dict.fromkeys(names, Offset(0))
+        self._lower_high_watermarks(begin)
+        self._lower_recovery_points(begin)
+        self.disk.make_directory(*names)
+        for each in new:
+            made = PartitionLog.create(
+                self.disk, each.log, each.topic, each.limits, self._reindexed
+            )
+            self._put(each.log, made)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
         self._logs[log].limit(limits)
@@ -314,13 +324,17 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
 
     # --- what is done ---
 
-    def create(self, log: LogId, topic: UUID, directory: UUID) -> None:
-        """Make an empty log; one of another topic with that name goes, in whatever directory."""
-        before = self._places.get(log)
-        if before is not None and before.directory != directory:
-            self.remove(log)
-        place = self._places[log] = _Place(directory, self._in[directory])
-        place.logs.create(log, topic)
+    def create(self, new: Sequence[NewLog]) -> None:
+        """Make empty logs; one of another topic with such a name goes, in whatever directory."""
+        for each in new:
+            before = self._places.get(each.log)
+            if before is not None and before.directory != each.directory:
+                self.remove(each.log)
+        for directory, logs in self._in.items():
+            own = [each for each in new if each.directory == directory]
+            if own:
+                logs.create(own)
+                self._places |= {each.log: _Place(directory, logs) for each in own}
 
     def remove(self, log: LogId) -> None:
         self._places.pop(log).logs.remove(log)

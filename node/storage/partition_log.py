@@ -24,7 +24,7 @@ from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.partition_recovery import FoundLog, Vouched, find_log
 from node.storage.partition_segment import FileSlice, IndexChecksums, PartitionSegment, Reindexed
 from node.storage.producers import KnownProducers, ProducerStates
-from node.storage.segment import accept_batches
+from node.storage.segment import accept_batches, segment_name
 
 _BEGIN = Offset(0)
 
@@ -63,8 +63,7 @@ class PartitionLog:
         limits: SegmentLimits,
         reindexed: list[Reindexed],
     ) -> Self:
-        """Make an empty log, in place of whatever the directory holds."""
-        disk.make_directory(directory)
+        """Make an empty log, in place of whatever the existing directory holds."""
         _remove_all(disk, directory)
         log = cls(
             disk=disk,
@@ -77,7 +76,11 @@ class PartitionLog:
             reindexed=reindexed,
             states=ProducerStates(disk=disk, directory=directory),
         )
-        log._begin_segment(_BEGIN)
+        # Its name gets durable with that of the topic id's file, without which this is no log.
+        disk.put(f"{directory}/{segment_name(_BEGIN)}", b"")
+        log.segments.append(
+            PartitionSegment.found(disk, directory, _BEGIN, limits.index_interval, reindexed)
+        )
         save_topic(disk, directory, topic)
         log.flushed = True  # the names are durable, and there is nothing else yet
         return log

@@ -11,7 +11,7 @@ from node.server.real_disk import RealDisk
 from node.storage.log_directories import PartitionLogs
 from tests.support.batches import batch
 from tests.support.kafka_tools import DUMP, kafka_tools
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
 NAME = LogId("orders-0")
@@ -38,7 +38,7 @@ def written(directory: Path) -> None:
     """Rolled, cut and gone on with, as times rise and fall."""
     rng = Random(5)
     logs = PartitionLogs.open(RealDisk(directory), by_size(40_000))
-    logs.create(NAME, UUID(int=7))
+    logs.create([new_log(NAME, UUID(int=7), limits=logs.limits)])
     log = logs[NAME]
     for epoch in (1, 2):
         for number in range(500):

@@ -53,10 +53,13 @@ def test_a_replaced_file_is_synced_before_and_its_name_after_the_rename(
 
 def test_names_are_synced(disk: SimDisk, calls: list[str]) -> None:
     disk.make_directory("d/e")
-    assert calls == ["mkdir", "fsync_directory"] * 2
+    assert calls == ["mkdir"] * 2 + ["fsync_directory"] * 2
     calls.clear()
     disk.make_directory("d/e")
     assert calls == ["fsync_directory"] * 2, "its maker may have been killed before"
+    calls.clear()
+    disk.make_directory("f", "g", "h")
+    assert calls == ["mkdir"] * 3 + ["fsync_directory"], "once for names side by side"
     calls.clear()
     disk.open("d/e/x").close()
     disk.open("d/e/x").close()

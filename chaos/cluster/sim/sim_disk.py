@@ -70,12 +70,16 @@ class SimDisk:
         target = self._at(directory)
         return self.filesystem.names(target) if self.filesystem.is_directory(target) else []
 
-    def make_directory(self, path: str) -> None:
-        target = self.root
-        for part in path.split("/"):
-            parent, target = target, f"{target}/{part}" if target else part
-            if not self.filesystem.exists(target):
-                self.filesystem.mkdir(target)
+    def make_directory(self, *paths: str) -> None:
+        parents: dict[str, None] = {}
+        for path in paths:
+            target = self.root
+            for part in path.split("/"):
+                parents[target] = None
+                target = f"{target}/{part}" if target else part
+                if not self.filesystem.exists(target):
+                    self.filesystem.mkdir(target)
+        for parent in parents:
             self.filesystem.fsync_directory(parent)
 
     def read_all(self, path: str) -> bytes:

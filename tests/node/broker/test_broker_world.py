@@ -25,7 +25,11 @@ from node.wire.topic_changes import (
     DeleteTopicsResponse,
     NewTopic,
 )
-from node.wire.topic_metadata import MetadataRequest
+from node.wire.topic_metadata import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    MetadataRequest,
+)
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 from workloads.wire.batch import Identity, encode_batch
@@ -216,6 +220,33 @@ def test_a_topic_is_made_through_a_broker_once_there_is_a_controller() -> None:
     assert again.results[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
 
 
+def test_a_broker_that_asks_again_is_told_that_the_topic_exists_which_its_first_request_made() -> (
+    None
+):
+    """As in Kafka: whether another client made it meanwhile, no broker can know."""
+    orders = Orders()
+    world = orders.world
+    asked, *_ = IDS
+    world.cut.add((CONTROLLER, asked))
+    told = world.begin(
+        asked, CreateTopicsRequest(topics=(NewTopic(name="bills", partitions=2, replication=1),))
+    )
+    topics = world.machines[CONTROLLER].life.node.core.role.controller.image.topics  # type: ignore[union-attr]
+    world.until(lambda: topics.named("bills") is not None, "it is made")
+    world.run_ms(100)  # it is on the controller's disk, and the answer was lost
+    assert not told
+    world.kill(CONTROLLER)
+    world.cut.clear()
+    world.start(CONTROLLER)
+    world.until(lambda: bool(told), "the broker has asked again")
+    (answer,) = told
+    assert isinstance(answer, CreateTopicsResponse)
+    assert answer.results[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+    described = world.ask(asked, DescribeTopicPartitionsRequest(topics=("bills",), limit=10))
+    assert isinstance(described, DescribeTopicPartitionsResponse)
+    assert [len(each.partitions) for each in described.topics] == [2]
+
+
 def test_a_broker_that_begins_again_knows_what_was_committed() -> None:
     """Below min ISR its high watermark may not move, and consumers see what they saw before."""
     orders = Orders()
@@ -239,6 +270,21 @@ def test_high_watermarks_are_saved_now_and_then(mode: PowerCutMode) -> None:
         orders.world.power_off(broker, mode)
         disk = orders.world.machines[NodeId(broker)].disk
         assert load_offsets(disk, HIGH_WATERMARKS) == {"orders-0": 20}
+
+
+def test_saved_high_watermarks_outlive_a_start_that_comes_to_nothing() -> None:
+    """Before it is told of its replicas, a broker does not know whose are still wanted."""
+    orders = Orders()
+    orders.produced(20)
+    orders.world.run_ms(5500)
+    broker = orders.others(orders.state.leader)[0]
+    orders.world.kill(broker)
+    orders.isolate(broker)
+    orders.world.start(broker)
+    orders.world.run_ms(5500)
+    orders.world.kill(broker)
+    disk = orders.world.machines[NodeId(broker)].disk
+    assert load_offsets(disk, HIGH_WATERMARKS) == {"orders-0": 20}
 
 
 def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> None:

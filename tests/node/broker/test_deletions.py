@@ -23,7 +23,7 @@ from node.wire.offsets import (
 from node.wire.reassignments import UNCLEAN, ElectLeadersRequest
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 
 def delete(
@@ -223,6 +223,6 @@ def test_a_topic_made_anew_by_the_same_name_begins_at_0() -> None:
     assert replicas is not None
     (log,) = replicas
     (directory,) = replicas.directories
-    replicas.create(log, orders.at.id, directory)
+    replicas.create([new_log(log, orders.at.id, directory)])
     again = PartitionLogs.open(orders.world.machines[NodeId(IDS[0])].disk, by_size())
     assert (again[log].start, again[log].next_offset) == (0, 0)

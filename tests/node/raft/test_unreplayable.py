@@ -12,7 +12,7 @@ from node.codec import write_whole
 from node.codec.varint import write_unsigned
 from node.effects import ElectionState
 from node.ids import Epoch, LogPosition, NodeId, Offset
-from node.raft.roles import Candidate, Follower, Prospective, Unattached
+from node.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
 from node.records.batch import KeyValue, encode_batch
 from node.records.metadata import UnknownRecord, decode_metadata
 from node.records.snapshot import SnapshotEncoder
@@ -145,6 +145,16 @@ def test_what_means_nothing_any_more_is_replayed_as_nothing() -> None:
     assert unfit(rig) == []
     assert may_lead(rig)
     assert may_lead(Rig(timeouts=QUIET, log=rig.log))
+
+
+def test_a_log_begun_on_kafka_3_is_led() -> None:
+    """By its only controller, which goes on writing into it."""
+    migrated = b"\x01\x15\x00" + b"\x00\x00"
+    rig = Rig(size=1, timeouts=QUIET, log=following([NO_OP, migrated]).log)
+    rig.pass_ms(20_000)
+    assert isinstance(rig.role, Leader)
+    assert rig.core.role.controller.applied > 2
+    assert unfit(rig) == []
 
 
 def test_where_there_is_no_other_voter_nobody_leads() -> None:

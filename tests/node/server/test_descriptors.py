@@ -28,7 +28,7 @@ from tests.support.quorum_processes import (
     run_kraft_node,
     wait_until,
 )
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 pytestmark = pytest.mark.slow
 
@@ -150,8 +150,7 @@ def test_logs_of_replicas_count_as_well(tmp_path: Path) -> None:
     done = run_kraft_node("format", "-t", "kraft-chaos", "-c", config, "--no-initial-controllers")
     assert done.returncode == 0, done.stderr
     logs = PartitionLogs.open(RealDisk(tmp_path / "data"), by_size(1 << 20))
-    for number in range(count):
-        logs.create(LogId(f"topic-{number}"), UUID(int=7))
+    logs.create([new_log(LogId(f"topic-{number}"), UUID(int=7)) for number in range(count)])
     for log in logs.values():
         log.close()
     done = start_with_descriptors(config, RESERVED_DESCRIPTORS + count)

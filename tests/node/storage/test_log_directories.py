@@ -14,7 +14,7 @@ from node.records.batch import encode_batch
 from node.storage.checkpoints import CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_STARTS, load_offsets
 from node.storage.disk import CorruptFile
 from node.storage.log_directories import LogDirectories, LogDirectory
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 ORDERS, BILLS = LogId("orders-0"), LogId("bills-0")
 TOPIC, OTHER_TOPIC = UUID(int=7), UUID(int=8)
@@ -59,7 +59,7 @@ def filled(disk: Disk) -> LogDirectories:
     """Three records in each of two logs, one in each directory."""
     logs = disk.open()
     for log, directory in ((ORDERS, ONE), (BILLS, TWO)):
-        logs.create(log, TOPIC, directory)
+        logs.create([new_log(log, TOPIC, directory)])
         for number in range(3):
             logs[log].append(record(number))
     return logs
@@ -131,7 +131,7 @@ def test_so_it_does_where_a_log_begins_anew(anew: str) -> None:
     if anew == "restarted":
         logs.restart(ORDERS, Offset(0))
     else:
-        logs.create(ORDERS, OTHER_TOPIC, ONE)
+        logs.create([new_log(ORDERS, OTHER_TOPIC, ONE)])
     logs[ORDERS].append(record(0))
     logs[ORDERS].flush()
     disk.cut()
@@ -141,7 +141,7 @@ def test_so_it_does_where_a_log_begins_anew(anew: str) -> None:
 def test_a_log_of_another_topic_goes_wherever_it_was() -> None:
     disk = Disk()
     logs = filled(disk)
-    logs.create(ORDERS, OTHER_TOPIC, TWO)
+    logs.create([new_log(ORDERS, OTHER_TOPIC, TWO)])
     disk.cut()
     found = disk.open()
     assert found.directory_of(ORDERS) == TWO
@@ -157,7 +157,7 @@ def test_a_power_cut_amid_that_leaves_one_of_them_or_none(mode: PowerCutMode) ->
         logs = filled(disk)
         disk.left = steps
         try:
-            logs.create(ORDERS, OTHER_TOPIC, TWO)
+            logs.create([new_log(ORDERS, OTHER_TOPIC, TWO)])
         except CutError:
             disk.cut(steps, mode)
             found = disk.open()

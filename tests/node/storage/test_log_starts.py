@@ -13,7 +13,7 @@ from node.storage.log_directories import PartitionLogs
 from node.storage.partition_log import PartitionLog
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 NAME = LogId("orders-3")
 SEGMENT = 300
@@ -21,7 +21,7 @@ SEGMENT = 300
 
 def new_logs(segment_bytes: int = SEGMENT) -> PartitionLogs:
     logs = PartitionLogs.open(new_disk(), by_size(segment_bytes))
-    logs.create(NAME, UUID(int=77))
+    logs.create([new_log(NAME, UUID(int=77), limits=logs.limits)])
     return logs
 
 
@@ -83,7 +83,7 @@ def test_a_power_cut_at_any_step(mode: PowerCutMode, seed: int) -> None:
     rng = Random(seed)
     power = Powered()
     logs = PartitionLogs.open(power.disk, by_size(rng.choice([1, SEGMENT, 1 << 20])))
-    logs.create(NAME, UUID(int=77))
+    logs.create([new_log(NAME, UUID(int=77), limits=logs.limits)])
     power.steps_left = rng.randrange(80)
     written: dict[Offset, bytes] = {}  # by the base of each batch
     may_begin = {Offset(0)}

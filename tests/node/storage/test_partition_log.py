@@ -17,13 +17,14 @@ from node.storage.partition_log import PartitionLog
 from node.storage.partition_recovery import NOTHING_VOUCHED
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 TOPIC = UUID(int=77)
 DIRECTORY = "orders-3"
 
 
 def made(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
+    disk.make_directory(DIRECTORY)
     return PartitionLog.create(disk, DIRECTORY, TOPIC, by_size(segment_bytes), [])
 
 
@@ -157,12 +158,12 @@ def test_logs_are_found_made_and_removed_by_name() -> None:
     disk = new_disk()
     logs = PartitionLogs.open(disk, by_size())
     for name in ("orders-3", "a-b-10"):
-        logs.create(LogId(name), TOPIC)
+        logs.create([new_log(LogId(name), TOPIC, limits=logs.limits)])
     fill(logs[LogId("orders-3")], 1)
     found = PartitionLogs.open(disk, by_size())
     assert list(found) == ["a-b-10", "orders-3"]
     assert found[LogId("orders-3")].next_offset == 2
-    found.create(LogId("orders-3"), UUID(int=78))
+    found.create([new_log(LogId("orders-3"), UUID(int=78), limits=found.limits)])
     assert found[LogId("orders-3")].next_offset == 0
     found.remove(LogId("a-b-10"))
     assert found.find(LogId("a-b-10")) is None
@@ -192,7 +193,7 @@ def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode) -> 
     for steps in range(80):
         power, is_cut = Powered(), False
         logs = PartitionLogs.open(power.disk, by_size(400, 100))
-        logs.create(LogId(DIRECTORY), TOPIC)
+        logs.create([new_log(LogId(DIRECTORY), TOPIC, limits=logs.limits)])
         fill(logs[LogId(DIRECTORY)], *[1] * 9, 2)
         power.steps_left = steps
         try:
@@ -256,7 +257,7 @@ def test_a_segment_that_was_cut_to_nothing_has_another_first_batch() -> None:
 def test_limits_of_one_log_are_no_others() -> None:
     logs = PartitionLogs.open(new_disk(), by_size())
     for name in ("orders-0", "orders-1"):
-        logs.create(LogId(name), TOPIC)
+        logs.create([new_log(LogId(name), TOPIC, limits=logs.limits)])
     logs.limit_segments(LogId("orders-1"), by_size(1))
     for name in logs:
         fill(logs[name], 1, 1, 1)

@@ -26,7 +26,7 @@ from node.storage.producers import (
     snapshot_name,
 )
 from tests.support.power import PowerCut, Powered, new_disk
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 from workloads.wire.batch import Identity, encode_batch
 
 NAME = LogId("orders-3")
@@ -84,7 +84,7 @@ class Compared:
         self.rng, self.disk, self.model = rng, new_disk(), Model()
         self.limits = by_size(segment_bytes, 200)
         self.logs = PartitionLogs.open(self.disk, self.limits)
-        self.logs.create(NAME, UUID(int=77))
+        self.logs.create([new_log(NAME, UUID(int=77), limits=self.logs.limits)])
 
     @property
     def log(self) -> PartitionLog:
@@ -182,7 +182,7 @@ def test_after_a_power_cut_they_are_those_of_what_is_left(mode: PowerCutMode, se
     compared = Compared(rng, 700)
     compared.disk = power.disk
     compared.logs = PartitionLogs.open(power.disk, compared.limits)
-    compared.logs.create(NAME, UUID(int=77))
+    compared.logs.create([new_log(NAME, UUID(int=77), limits=compared.logs.limits)])
     power.steps_left = rng.randrange(10, 120)
     written: list[BatchHeader] = []
     with pytest.MonkeyPatch.context() as patch:

@@ -16,7 +16,7 @@ from node.storage.partition_log import PartitionLog
 from node.storage.segment import segment_name
 from tests.node.storage.test_producer_states import sent, told
 from tests.support.power import PowerCut, Powered
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 NAME, OTHER = LogId("orders-3"), LogId("orders-4")
 LIMITS = by_size(600, 100)
@@ -51,7 +51,7 @@ class Writer:
         self.power = Powered()
         self.logs = opened(self.power)
         for name in (NAME, OTHER):
-            self.logs.create(name, UUID(int=7))
+            self.logs.create([new_log(name, UUID(int=7), limits=self.logs.limits)])
         self.epoch = 0
 
     def work(self) -> None:
@@ -65,7 +65,7 @@ class Writer:
     def _do(self, name: LogId) -> None:
         rng = self.rng
         if name not in self.logs:  # the power went as it was made anew
-            self.logs.create(name, UUID(int=7))
+            self.logs.create([new_log(name, UUID(int=7), limits=self.logs.limits)])
         log = self.logs[name]
         match rng.randrange(14):
             case 0:
@@ -81,7 +81,7 @@ class Writer:
             case 4 if rng.random() < 0.2:
                 self.logs.restart(name, Offset(rng.randint(0, log.next_offset + 20)))
             case 5 if rng.random() < 0.2:
-                self.logs.create(name, UUID(int=8))
+                self.logs.create([new_log(name, UUID(int=8), limits=self.logs.limits)])
             case 6:
                 self.epoch += 1
             case _:
@@ -124,7 +124,7 @@ def filled() -> Powered:
     """Some segments, the indexes of which are written down; the last one has records behind."""
     power = Powered()
     logs = opened(power)
-    logs.create(NAME, UUID(int=7))
+    logs.create([new_log(NAME, UUID(int=7), limits=logs.limits)])
     for base in range(60):
         logs[NAME].append(sent(base, 1, 1, 0, base))
     logs.save_recovery_points()

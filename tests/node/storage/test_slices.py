@@ -20,7 +20,9 @@ LIMITS = SegmentLimits(size=300, ms=1 << 40, index_interval=4096)
 
 def new_log(disk: SimDisk | None = None, batches: int = 8) -> PartitionLog:
     """In segments of a few batches each, a record each."""
-    log = PartitionLog.create(disk or SimDisk(FileSystem()), "t-0", TOPIC, LIMITS, [])
+    disk = disk or SimDisk(FileSystem())
+    disk.make_directory("t-0")
+    log = PartitionLog.create(disk, "t-0", TOPIC, LIMITS, [])
     for _ in range(batches):
         append(log)
     return log

@@ -16,7 +16,7 @@ from node.storage.log_directories import INDEX_CHECKSUMS, PartitionLogs
 from node.storage.partition_log import PartitionLog
 from tests.support.batches import batch
 from tests.support.power import new_disk
-from tests.support.segments import by_size
+from tests.support.segments import by_size, new_log
 
 NAME = LogId("orders-3")
 TIMES = (-5, -1, 0, 1, 2, 3, 5, 8, 13)
@@ -96,7 +96,7 @@ class Compared:
         self.disk = new_disk()
         self.model = Model()
         self.logs = PartitionLogs.open(self.disk, self.limits)
-        self.logs.create(NAME, UUID(int=77))
+        self.logs.create([new_log(NAME, UUID(int=77), limits=self.logs.limits)])
 
     @property
     def log(self) -> PartitionLog:

@@ -20,7 +20,7 @@ from node.broker.replica import Leading
 from node.broker.replica_manager import HostedPartition
 from node.effects import (
     AppendBatches,
-    CreateLog,
+    CreateLogs,
     RaiseLogStarts,
     RemoveLog,
     RestartLog,
@@ -35,7 +35,7 @@ from node.storage.log_directories import LogDirectories
 from node.storage.view import LogView
 
 _LOOKED_AT = frozenset(
-    (AppendBatches, CreateLog, RaiseLogStarts, RemoveLog, RestartLog, Trace, TruncateLog)
+    (AppendBatches, CreateLogs, RaiseLogStarts, RemoveLog, RestartLog, Trace, TruncateLog)
 )
 
 # The trace of each rise of a high watermark.
@@ -118,10 +118,11 @@ class WatchedBroker:
                 self._append(self._keys[log], data)
             case TruncateLog(log=log, end=end) if log != METADATA_LOG:
                 self._truncate(self._keys[log], end)
-            case CreateLog(log=log, topic=topic):
-                self._keys[log] = key_of(log, topic)
-                self._held.logs[self._keys[log]] = NOTHING
-                self._held.log_starts[self._keys[log]] = Offset(0)
+            case CreateLogs(logs=new):
+                for each in new:
+                    key = self._keys[each.log] = key_of(each.log, each.topic)
+                    self._held.logs[key] = NOTHING
+                    self._held.log_starts[key] = Offset(0)
             case RaiseLogStarts(starts=starts):
                 for log, start in starts.items():
                     self._begin_at(self._keys[log], start)
