@@ -6,7 +6,7 @@ gone.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from checkers.verdict import CheckResult, Judgement, Verdict
 
 _JUDGED = "judged"  # the CRC of each file that identifies what was judged
 _FILES = ("run.json", MANIFEST)
+_BESIDE = "beside"  # the CRC of each file for people that belongs to the verdict
 
 
 def as_row(judgement: Judgement) -> dict[str, Any]:
@@ -32,10 +33,17 @@ def as_row(judgement: Judgement) -> dict[str, Any]:
     return row | {"verdict": judgement.verdict.word, "results": results}
 
 
-def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) -> Path:
-    """Write `verdict.json` into a run's directory, in one step; return its path."""
+def write_verdict(
+    directory: Path, judgement: Judgement, *, beside: Sequence[str] = (), syncs: bool = True
+) -> Path:
+    """Write `verdict.json` into a run's directory, in one step; return its path.
+
+    `beside`: files for people, which `changed_beside` compares later; those that exist count.
+    """
     path = directory / VERDICT
-    row = json.loads(laid_out(as_row(judgement) | {_JUDGED: _judged(directory)}))
+    found = {name: crc for name, crc in _crcs(directory, beside).items() if crc is not None}
+    more = {_JUDGED: _crcs(directory, _FILES), _BESIDE: found}
+    row = json.loads(laid_out(as_row(judgement) | more))
     replace_file(path, with_checksum(row).encode(), syncs=syncs)
     return path
 
@@ -51,6 +59,7 @@ def read_verdict(directory: Path) -> Judgement:
     try:
         row = checked(path, text, json.loads(text))
         judged = row.pop(_JUDGED)
+        row.pop(_BESIDE, None)  # of earlier versions there is none
         results = tuple(
             CheckResult(**{**result, "verdict": Verdict[result["verdict"].upper()]})
             for result in row.pop("results")
@@ -63,9 +72,17 @@ def read_verdict(directory: Path) -> Judgement:
     return judgement
 
 
-def _judged(directory: Path) -> dict[str, int | None]:
-    """The CRC of each file that identifies the run; a file that does not exist has none."""
-    paths = {name: directory / name for name in _FILES}
+def changed_beside(directory: Path) -> list[str]:
+    """The files for people that are not as they were when the verdict was written. One that is gone
+    tells nothing wrong. For a verdict that `read_verdict` has read."""
+    beside = json.loads((directory / VERDICT).read_bytes()).get(_BESIDE, {})
+    now = _crcs(directory, beside)
+    return sorted(name for name, crc in now.items() if crc is not None and crc != beside[name])
+
+
+def _crcs(directory: Path, names: Iterable[str]) -> dict[str, int | None]:
+    """The CRC of each file; a file that does not exist has none."""
+    paths = {name: directory / name for name in names}
     return {
         name: crc32c(path.read_bytes()) if path.exists() else None for name, path in paths.items()
     }
@@ -73,7 +90,7 @@ def _judged(directory: Path) -> dict[str, int | None]:
 
 def _require_of(directory: Path, judged: Mapping[str, int | None], run_id: str) -> None:
     """Raises ValueError if the verdict is of another run or of an older seal."""
-    now = _judged(directory)
+    now = _crcs(directory, _FILES)
     if now["run.json"] is not None and (own := read_run_info(directory).run_id) != run_id:
         raise ValueError(
             f"{directory / VERDICT}: it is the verdict of {run_id}, but this run is {own}"

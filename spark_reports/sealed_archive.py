@@ -14,6 +14,7 @@ from pathlib import Path
 
 from crc32c import crc32c
 
+from checkers.history.inventory import INVENTORY, differences, has_any_file
 from checkers.history.sealed_run import RunInfo, read_run_info, run_key
 from checkers.history.store import (
     EVENTS,
@@ -28,6 +29,7 @@ from checkers.history.tables import TABLES
 from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
+from checkers.verdict_file import changed_beside
 from spark_reports.campaign_rows import ROWS, CampaignRows, read_rows
 
 _STAMP = re.compile(r"(\d{8}-\d{6})-")  # the moment at which a run began, in its directory's name
@@ -260,6 +262,7 @@ def _sealed_run(directory: Path) -> SealedRun:
         expected = expectation_of(info.expected)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"run.json cannot be read: {error}", Verdict.ERROR) from error
+    _require_as_collected(directory, info)
     judgement, why = _judgement(directory)
     return SealedRun(
         key=key_of(directory, info),
@@ -297,10 +300,14 @@ def _judgement(directory: Path) -> tuple[Judgement | None, str]:
     if not (directory / VERDICT).exists():
         return None, "not judged yet"
     try:
-        return read_verdict(directory), ""
+        judgement = read_verdict(directory)
     except (OSError, ValueError) as error:
         why = str(error).removeprefix(f"{directory / VERDICT}: ")
         return None, f"not judged: {VERDICT} cannot be used: {why}"
+    if changed := changed_beside(directory):
+        what = f"{' and '.join(changed)} changed since the run was judged"
+        raise _UnusableError(f"{what}; try: kraft-chaos check {directory}", Verdict.ERROR)
+    return judgement, ""
 
 
 def key_of(directory: Path, info: RunInfo) -> str:
@@ -314,6 +321,22 @@ def key_of(directory: Path, info: RunInfo) -> str:
         mutation=info.mutation,
         when=own,
     )
+
+
+def _require_as_collected(directory: Path, info: RunInfo) -> None:
+    """Compare events, logs and disks, of which the tables were made, with the inventory.
+
+    Any of them may have been removed from an archive; what differed when the run was sealed is
+    known to its verdict. Raises _UnusableError.
+    """
+    own = info.inventory_crc32c
+    if own is None or not has_any_file(directory, own):
+        return
+    known = read_manifest(directory).get("differs")
+    for name, what in differences(directory, own).items():
+        is_known = isinstance(known, dict) and name in known
+        if not is_known and ((directory / name).exists() or name == INVENTORY):
+            raise _UnusableError(f"{name} {what}", Verdict.ERROR)
 
 
 def _require_intact(directory: Path) -> tuple[int, int]:

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.run.collect import differences, has_any_file
 from chaos.run.plan_files import replay_line
 from chaos.run.seal import UnsealableError, seal
 from checkers.evidence.evidence import Evidence
+from checkers.history.inventory import differences, has_any_file
 from checkers.history.sealed_run import Run, RunInfo, read_run_info
 from checkers.history.store import EVENTS, DamagedSealError, UnreadableRunError, read_run
 from checkers.page import render_page
@@ -24,6 +24,7 @@ from checkers.verdict import CheckResult, Judgement, Verdict, worst
 PAGE = "report.html"
 REPRO = "repro.sh"
 HARNESS_LOG = "harness.log"
+_BESIDE = (PAGE, REPRO, "schedule.json")  # for people: what the verdict's file vouches for
 _READ_BACK_EVERY = 16
 
 
@@ -43,10 +44,10 @@ def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False)
     judgement = _judged(evidence, directory)
     for row in (*troubles(run), *broken_invariants(run)):
         judgement = with_row(judgement, row)
-    write_verdict(directory, judgement, syncs=not run.info.is_simulated)
     if page:
         _write_page(evidence, judgement, directory)
     _write_repro(run.info, judgement, directory)
+    write_verdict(directory, judgement, beside=_BESIDE, syncs=not run.info.is_simulated)
     return judgement
 
 
@@ -92,11 +93,11 @@ def _damaged(directory: Path, error: DamagedSealError) -> Judgement:
 
 
 def _compared(run: Run) -> Run:
-    """A sealed run, with its files that were cut since; an archive has none of these files."""
+    """A sealed run, with its files that were changed since; an archive has none of these files."""
     own = run.info.inventory_crc32c
     if own is None or not has_any_file(run.directory, own):
         return run
-    return replace(run, differs={**differences(run.directory, own, read=False), **run.differs})
+    return replace(run, differs={**differences(run.directory, own), **run.differs})
 
 
 def broken(run_id: str, row: CheckResult) -> Judgement:

@@ -15,11 +15,11 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from chaos.run.collect import differences
 from checkers.disk import read_disks
 from checkers.evidence.missing import rows_to_count
 from checkers.evidence.planned import Kind
 from checkers.history.events import EventType, FaultStage
+from checkers.history.inventory import differences
 from checkers.history.sealed_run import Run, RunInfo, read_run_info
 from checkers.history.store import EVENTS, ManifestValue, write_tables
 from checkers.history.tables import (
@@ -128,11 +128,7 @@ def seal(directory: Path) -> Run:
         tables = _tables(directory, info, recorded)
     except UnsealableError as error:
         raise UnsealableError(f"{directory}: {error}") from error
-    differs = (
-        {}
-        if info.inventory_crc32c is None
-        else differences(directory, info.inventory_crc32c, read=True)
-    )
+    differs = {} if info.inventory_crc32c is None else differences(directory, info.inventory_crc32c)
     rows = rows_to_count(tables)
     run = Run(
         directory=directory,

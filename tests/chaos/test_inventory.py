@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.run.collect import INVENTORY, differences, has_any_file, take, trace_lines
+from chaos.run.collect import take, trace_lines
+from checkers.history.inventory import INVENTORY, differences, has_any_file
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_what_is_as_it_was_does_not_differ(collected: Path) -> None:
     own = take(collected)
     (collected / "verdict.json").unlink()  # made of the evidence, and none itself
     (collected / "disks/node-1/__cluster_metadata-0/0.index").unlink()
-    assert differences(collected, own, read=True) == {}
+    assert differences(collected, own) == {}
     assert trace_lines(collected) == {"1": 2}
 
 
@@ -50,17 +51,9 @@ def test_every_change_is_told(
 ) -> None:
     own = take(collected)
     change(collected / name)
-    found = differences(collected, own, read=True)
+    found = differences(collected, own)
     assert list(found) == [name]
     assert what in found[name]
-
-
-def test_without_reading_sizes_are_compared(collected: Path) -> None:
-    own = take(collected)
-    (collected / "events-ops.jsonl.zst").write_bytes(b"FRAMES")
-    assert differences(collected, own, read=False) == {}
-    (collected / "events-ops.jsonl.zst").unlink()
-    assert list(differences(collected, own, read=False)) == ["events-ops.jsonl.zst"]
 
 
 def test_an_archive_has_nothing_but_its_seal(collected: Path) -> None:
@@ -76,6 +69,6 @@ def test_a_file_whose_name_is_no_text_is_named_as_well(collected: Path) -> None:
     odd = collected / "disks/node-1" / os.fsdecode(b"odd\xff")
     odd.write_bytes(b"")
     own = take(collected)
-    assert differences(collected, own, read=True) == {}
+    assert differences(collected, own) == {}
     odd.unlink()
-    assert list(differences(collected, own, read=True).values()) == ["is gone"]
+    assert list(differences(collected, own).values()) == ["is gone"]

@@ -6,13 +6,21 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from chaos.campaign.job import SeedRow
+from chaos.progress import ConsoleProgress
+from chaos.run.judging import judge_directory
+from chaos.run.launch import launch
+from chaos.run.planning import Choices, plan_of
+from chaos.scenario import SIM
+from checkers.history.inventory import DERIVED
 from checkers.history.sealed_run import read_run_info, with_checksum, write_run_info
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
@@ -88,20 +96,67 @@ def test_one_seed_in_two_nights_is_two_runs_and_so_are_two_settings_of_it(sealed
 
 
 def test_a_flipped_byte_anywhere_in_what_is_sealed_is_never_valid(sealed: Path) -> None:
-    write_verdict(sealed, judge(read_run(sealed)))
+    write_verdict(sealed, judge(read_run(sealed)), beside=["schedule.json"])
     for file in sorted(sealed.iterdir()):
-        if file.name == "schedule.json":
-            continue  # written for people; the judge reads the tables
-        data = file.read_bytes()
-        for place in (0, len(data) // 2, len(data) - 1):
-            flipped = bytearray(data)
-            flipped[place] ^= 1
-            file.write_bytes(flipped)
-            archive = examine([sealed])
-            verdict = ReportSummary(archive=archive).verdict
-            assert verdict in (Verdict.ERROR, Verdict.UNKNOWN), (file.name, place)
-        file.write_bytes(data)
+        for place in (0, file.stat().st_size // 2, file.stat().st_size - 1):
+            with flipped(file, place, 1):
+                verdict = ReportSummary(archive=examine([sealed])).verdict
+                assert verdict in (Verdict.ERROR, Verdict.UNKNOWN), (file.name, place)
     assert ReportSummary(archive=examine([sealed])).verdict is Verdict.VALID
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with all that a run leaves: events, logs, disks and its page."""
+    wanted = Choices(scenario="last-replica-standing", settings={"elr": "on"}, seed=1, runtime=SIM)
+    out = tmp_path_factory.mktemp("recorded")
+    ran = launch(plan_of(wanted), out, ConsoleProgress(quiet=True))
+    assert ran.judgement.verdict is Verdict.VALID
+    return ran.directory
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_flipped_byte_in_any_file_of_a_run_is_an_error_that_names_the_run(
+    recorded: Path, seed: int
+) -> None:
+    files = sorted(path for path in recorded.rglob("*") if path.is_file() and path.stat().st_size)
+    known = {path.name for path in files}
+    assert {"events-ops.jsonl.zst", "report.html", "schedule.json", "meta.properties"} <= known
+    random = Random(seed)
+    for file in files:
+        if file.suffix in DERIVED:
+            continue
+        place = random.randrange(file.stat().st_size)
+        with flipped(file, place, 1 << random.randrange(8)):
+            archive = survey([recorded])
+            assert not archive.is_empty
+            verdict = ReportSummary(archive=archive).verdict
+        assert verdict in (Verdict.ERROR, Verdict.UNKNOWN), (file, place)
+    assert ReportSummary(archive=survey([recorded])).verdict is Verdict.VALID
+
+
+def test_what_was_removed_from_an_archive_is_no_damage(recorded: Path, tmp_path: Path) -> None:
+    """The tables are what a report reads; to `check` a file that is gone is missing evidence."""
+    copy = shutil.copytree(recorded, tmp_path / recorded.name)
+    shutil.rmtree(copy / "disks")
+    (copy / "report.html").unlink()
+    assert ReportSummary(archive=examine([copy])).verdict is Verdict.VALID
+    events = copy / "events-ops.jsonl.zst"
+    with flipped(events, 7, 1):
+        assert reason_for(copy) == (
+            "events-ops.jsonl.zst has other bytes than it had when it was collected"
+        )
+        assert judge_directory(copy).verdict is Verdict.UNKNOWN
+
+
+@contextmanager
+def flipped(file: Path, place: int, bits: int) -> Iterator[None]:
+    data = file.read_bytes()
+    file.write_bytes(data[:place] + bytes([data[place] ^ bits]) + data[place + 1 :])
+    try:
+        yield
+    finally:
+        file.write_bytes(data)
 
 
 def test_runs_and_campaigns_are_found_at_any_depth(sealed: Path, tmp_path: Path) -> None:
