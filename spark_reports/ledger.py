@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from checkers.verdict import Verdict
 
 LEDGER_VERSION = 1  # goes up when the meaning of a column changes
+MADE_SMALL = "made small"  # the part of a night whose runs are what is left of a red one
 
 _TEXT, _LONG, _REAL = pa.string(), pa.int64(), pa.float64()
 _CHECK = pa.struct([("check", _TEXT), ("verdict", _TEXT), ("looked_at", _LONG), ("count", _LONG)])
@@ -39,6 +40,7 @@ SCHEMA = pa.schema(
         ("real_s", _REAL),
         ("virtual_s", _REAL),
         ("night_s", _REAL),
+        ("strain", _REAL),
         ("directory", _TEXT),
         ("ledger_version", _LONG),
     ]
@@ -86,6 +88,7 @@ class LedgerRow:
     real_s: float = 0.0
     virtual_s: float = 0.0
     night_s: float = 0.0
+    strain: float = 0.0  # on the machine: 1 is the bound of a starved one; 0: not measured
     directory: str = ""
 
     @property
@@ -105,6 +108,11 @@ class LedgerRow:
     @property
     def is_canary(self) -> bool:
         return bool(self.mutation) and not self.side
+
+    @property
+    def is_small(self) -> bool:
+        """What is left of a red run when all that it does not need is gone: not one more try."""
+        return self.part == MADE_SMALL
 
     @property
     def is_missed(self) -> bool:

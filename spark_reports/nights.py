@@ -27,8 +27,11 @@ GroupId = tuple[str, str]  # scenario, fingerprint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedGroup:
-    """Red runs of a night that failed alike. `hits` of `tried` runs of the same subjects are red
-    with this fingerprint; `since` is the first night that has it."""
+    """Red runs of a night that failed alike: these `rows` of `tried` runs of the same subjects are
+    red with this fingerprint; `since` is the first night that has it. `green`: runs of the same
+    scenario and settings, wherever they took place, that are decided and not red. `elsewhere`:
+    other scenarios that have the fingerprint tonight. `small`: the smallest run that fails alike.
+    """
 
     scenario: str
     fingerprint: str
@@ -36,6 +39,9 @@ class RedGroup:
     since: str
     rows: tuple[LedgerRow, ...]
     tried: int
+    green: tuple[LedgerRow, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    small: LedgerRow | None = None
 
     @property
     def worst(self) -> LedgerRow:
@@ -99,7 +105,7 @@ def compare_nights(night: Night, before: Sequence[Night]) -> Comparison:
     earlier = [(each.date, _groups(each.rows), _subjects(each.rows)) for each in before]
     now = _groups(night.rows)
     covered = _subjects(night.rows)
-    groups = [_group(group_id, rows, night, earlier) for group_id, rows in now.items()]
+    groups = [_group(group_id, now, night, earlier) for group_id in now]
     order = list(RedStanding)
     groups.sort(
         key=lambda each: (order.index(each.standing), -each.worst.counts_as.value, each.scenario)
@@ -124,7 +130,8 @@ def compare_nights(night: Night, before: Sequence[Night]) -> Comparison:
 def _groups(rows: Iterable[LedgerRow]) -> dict[GroupId, list[LedgerRow]]:
     found: dict[GroupId, list[LedgerRow]] = defaultdict(list)
     for row in red_rows(rows):
-        found[row.scenario, row.fingerprint].append(row)
+        if not row.is_small:
+            found[row.scenario, row.fingerprint].append(row)
     return dict(found)
 
 
@@ -138,8 +145,9 @@ _Earlier = Sequence[
 
 
 def _group(
-    group_id: GroupId, rows: Sequence[LedgerRow], night: Night, earlier: _Earlier
+    group_id: GroupId, now: Mapping[GroupId, Sequence[LedgerRow]], night: Night, earlier: _Earlier
 ) -> RedGroup:
+    rows = now[group_id]
     subjects = {row.subject for row in rows}
     seen = [date for date, groups, _ in earlier if group_id in groups]
     tried = [date for date, _, covered in earlier if subjects & covered.keys()]
@@ -152,15 +160,31 @@ def _group(
         standing=standing,
         since=seen[0] if seen else night.date,
         rows=tuple(rows),
-        tried=sum(row.subject in subjects for row in night.rows),
+        tried=sum(row.subject in subjects and not row.is_small for row in night.rows),
+        green=tuple(row for row in night.rows if _is_green_like(row, rows)),
+        elsewhere=tuple(
+            sorted(name for name, what in now if what == group_id[1] and name != group_id[0])
+        ),
+        small=_small_of(group_id, night.rows),
     )
+
+
+def _is_green_like(row: LedgerRow, reds: Sequence[LedgerRow]) -> bool:
+    alike = {(red.scenario, red.settings, red.mutation) for red in reds}
+    is_green = row.counts_as is Verdict.VALID and not (row.is_small or row.is_canary)
+    return is_green and (row.scenario, row.settings, row.mutation) in alike
+
+
+def _small_of(group_id: GroupId, rows: Iterable[LedgerRow]) -> LedgerRow | None:
+    small = [row for row in rows if row.is_small and row.is_red]
+    return next((row for row in small if (row.scenario, row.fingerprint) == group_id), None)
 
 
 def _flaky(rows: Iterable[LedgerRow]) -> list[tuple[LedgerRow, str]]:
     """The plans that were tried more than once, and were red only sometimes."""
     by_plan: dict[tuple[object, ...], list[LedgerRow]] = defaultdict(list)
     for row in rows:
-        if not row.is_canary:
+        if not (row.is_canary or row.is_small):
             by_plan[(*row.subject, row.seed)].append(row)
     found = []
     for same in by_plan.values():

@@ -71,6 +71,21 @@ def shrink(named: Path, minutes: float, out: Path, *, as_json: bool = False) -> 
     return 0
 
 
+def made_small(
+    plan: RunPlan, wanted: Fingerprint, out: Path, within_s: float
+) -> tuple[RunPlan, Ran]:
+    """The smallest plan that was seen to fail alike, and its run, kept in `out` with its narrative.
+    The plan itself was seen to fail, in virtual time."""
+    quiet = ConsoleProgress(quiet=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".shrink-", dir=out))
+    try:
+        shrinker = Shrinker(plan, wanted, within_s=within_s, tell=quiet.tell, scratch=scratch)
+        found = shrinker.shrink()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return found, _keep(found, out)
+
+
 def _wanted(recorded: Path) -> Sequence[Fingerprint]:
     judgement = judge_directory(recorded)
     found = fingerprints(judgement, read_run(recorded))

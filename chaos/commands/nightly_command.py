@@ -4,6 +4,8 @@ import argparse
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 PAGE, SUMMARY, JUNIT = "morning.html", "summary.md", "junit.xml"
 _MOST_RUNS = 10_000_000
+_NOTIFY_S = 60.0
 _NEEDED_BY_NO_NIGHT = ("Java", "Chromium (tests)")
 
 _ABOUT = (
@@ -41,7 +44,8 @@ _EXAMPLES = """\
     kraft-chaos nightly --budget 10m --runtime sim
     kraft-chaos nightly --budget 2h --dry-run
     kraft-chaos nightly --resume
-    kraft-chaos nightly --budget 30m --junit junit.xml"""
+    kraft-chaos nightly --budget 30m --junit junit.xml
+    kraft-chaos nightly --budget 2h --notify './tell-the-team'"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -91,6 +95,12 @@ def add_parser(commands: Commands) -> None:
     )
     command.add_argument(
         "--junit", type=Path, metavar="FILE", help="write JUnit XML, a test for each run"
+    )
+    command.add_argument(
+        "--notify",
+        metavar="CMD",
+        help="run this in a shell when the night has ended, with the night as JSON on stdin; "
+        "whether it fails changes nothing but a line on stderr",
     )
     arguments.add_json(command, "the rows of the night")
     arguments.add_out(command, "where the ledger and the nights are", to="runs/nightly")
@@ -156,7 +166,7 @@ def run(parsed: argparse.Namespace) -> int:
         night.publish()
     if conductor.is_stopping:
         progress.tell(f"stopped; to go on: kraft-chaos nightly --resume --out {out}")
-    return _told(night, parsed)
+    return _told(night, parsed, progress.tell)
 
 
 def _settings(parsed: argparse.Namespace) -> "NightSettings":
@@ -178,6 +188,7 @@ def _settings(parsed: argparse.Namespace) -> "NightSettings":
             "scenarios": scenarios,
             "canaries": parsed.canaries,
             "jobs": parsed.jobs,
+            "notify": parsed.notify,
         },
     )
     if settings.runtime == SIM and settings.targets != ("node",):
@@ -230,6 +241,13 @@ def _plan_text(night: "NightFiles") -> str:
     return "\n".join(lines) + "\n"
 
 
+def known_findings() -> dict[str, str]:
+    """By scenario, the name of the finding in Apache Kafka that it shows."""
+    from chaos.labs.findings import FINDINGS
+
+    return {scenario: each.name for each in FINDINGS.values() for scenario in each.scenarios}
+
+
 def compared(out: Path, of_date: str) -> "Comparison":
     """A night of the ledger beside those before it. Raises OperatorError."""
     from chaos.nightly.night import LEDGER
@@ -258,9 +276,9 @@ def write_page(out: Path, found: "Comparison", page: Path) -> None:
     page.write_text(render_morning(found, before, page, out), encoding="utf-8")
 
 
-def _told(night: "NightFiles", parsed: argparse.Namespace) -> int:
-    """Write what CI shows, and print the night."""
-    from chaos.nightly.forms import annotations, as_markdown, as_text, write_junit
+def _told(night: "NightFiles", parsed: argparse.Namespace, tell: Callable[[str], None]) -> int:
+    """Write what CI shows, print the night, and tell the team's own program."""
+    from chaos.nightly.forms import annotations, as_markdown, as_message, as_text, write_junit
 
     found = compared(night.out, night.date)
     write_page(night.out, found, night.directory / PAGE)
@@ -274,7 +292,30 @@ def _told(night: "NightFiles", parsed: argparse.Namespace) -> int:
     if parsed.json:
         sys.stdout.write(json.dumps([row.as_json() for row in found.night.rows], indent=2) + "\n")
     else:
-        lines = [as_text(found), f"page: {night.directory / PAGE}"]
+        lines = [as_text(found, known_findings()), f"page: {night.directory / PAGE}"]
         lines += annotations(found) if os.environ.get("GITHUB_ACTIONS") else []
         sys.stdout.write("\n".join(lines) + "\n")
+    if command := parsed.notify or night.settings.notify:
+        message = json.dumps(as_message(found, night.directory / PAGE))
+        if why := notify(command, message):
+            tell(f"--notify: {why}\n  the night is as told above: {command}")
     return found.verdict.exit_code
+
+
+def notify(command: str, message: str, within_s: float = _NOTIFY_S) -> str:
+    """Why the team's command did not take the message; "" if it did. What it prints goes to
+    stderr. It gets a process group of its own, so that all of it ends when its time is up."""
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.PIPE,
+        stdout=sys.stderr,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        process.communicate(message, timeout=within_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return f"the command had not ended after {within_s:g} s"
+    return f"the command ended with {process.returncode}" if process.returncode else ""

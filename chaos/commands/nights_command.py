@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
-from chaos.commands.nightly_command import compared, night_date, write_page
+from chaos.commands.nightly_command import compared, known_findings, night_date, write_page
 from chaos.errors import OperatorError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(parsed: argparse.Namespace) -> int:
     found = _found(parsed.out, parsed.dates)
     if parsed.page is not None:
         write_page(parsed.out, found, parsed.page)
-    sys.stdout.write(as_text(found) + "\n")
+    sys.stdout.write(as_text(found, known_findings()) + "\n")
     return found.verdict.exit_code
 
 

@@ -3,6 +3,7 @@
     settings.py   a team's own defaults, from `kraft-chaos.toml`
     matrix.py     few combinations that have every pair
     plan.py       what a night runs, in its order; slots
+    packing.py    how many runs go on at a time
     running.py    one slot, from its choices to a row of the ledger
     night.py      the files of a night: what is planned, what is done, what goes on
     carry_out.py  lanes that run slots until the budget ends

@@ -1,9 +1,7 @@
 """Lanes that run the slots of a night until its budget ends, or a signal comes.
 
-Runs are packed by what they need: a simulated one computes all the time, one in containers mostly
-waits for time-outs. So half of the processors, one at least, is for lanes of containers, and the
-rest for lanes of virtual time. A lane takes the next slot of its kind; a worker that dies or hangs
-costs its slot, which is a row that says so.
+A lane takes the next slot of its kind while `packing` lets so many runs of the kind go on. A worker
+that dies or hangs costs its slot, which is a row that says so.
 """
 
 import json
@@ -13,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,18 +19,28 @@ from types import FrameType
 
 from chaos.campaign.conduct import Died, each_of
 from chaos.nightly.night import NightFiles
-from chaos.nightly.plan import Part, Slot, exploration, is_possible, repeats, runtimes, slot_from
+from chaos.nightly.packing import Packing
+from chaos.nightly.plan import (
+    Part,
+    Slot,
+    exploration,
+    is_possible,
+    repeats,
+    runtimes,
+    slot_from,
+    triage,
+)
 from chaos.nightly.running import RunOrder, answered, broken_row, perform_simulated
-from chaos.nightly.settings import NightSettings
 from chaos.progress import Progress
 from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM
 from chaos.setup.shell import module_name
+from checkers.verdict import Verdict
 from spark_reports.ledger import LedgerRow, row_from
 
 LIMIT_S = 900.0  # of one run; one that takes longer hangs
 _LEAVE_S = 60.0  # for a run in containers, to remove them
-_REPEATS = 2  # of each group of new reds
+_TRIED_FURTHER = 5  # groups of new reds: a night that is red all over has other things to do
 _REPEATED = (Part.STORY, Part.MATRIX, Part.EXPLORE)
 _POLL_S = 0.2
 _STOPPED = "stopped"
@@ -47,11 +56,24 @@ class Conductor:
         self.night = night
         self._progress = progress
         self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._going_on: Counter[str] = Counter()  # runs, by runtime
+        self._exhausted: set[str] = set()  # runtimes of which nothing is left to run
         self._stopping = threading.Event()
         self._seen = set(known)
         self._repeats: list[Slot] = []
-        self._planned = list(night.slots)
+        self._planned = [slot for slot in night.slots if slot.part is not Part.MATRIX]
+        self._triage: list[Slot] = []
+        self._matrix = [slot for slot in night.slots if slot.part is Part.MATRIX]
+        self._targets = {slot.choices.target for slot in night.slots if not slot.is_simulated}
+        self._further = 0  # groups of new reds that are looked into
         self._explored: dict[str, int] = dict.fromkeys(runtimes(night.settings), 0)
+        processors = os.cpu_count() or 1
+        self.packing = Packing(
+            processors,
+            night.settings.jobs or processors,
+            has_containers=DOCKER in self._explored,
+        )
         landed = night.rows()
         self._done = {row.key for row in landed}  # and what a lane has taken
         self._before_s = max((row.night_s for row in landed), default=0.0)
@@ -69,12 +91,18 @@ class Conductor:
         return self._stopping.is_set()
 
     def stop(self) -> None:
+        """Called by a signal's handler, so it takes no lock: lanes look often enough."""
         self._stopping.set()
 
     def orders(self, runtime: str) -> Iterator[RunOrder]:
         """What a lane does, one after the other, until the night ends."""
         while (order := self._next(runtime)) is not None:
-            yield order
+            try:
+                yield order
+            finally:
+                with self._changed:
+                    self._going_on[runtime] -= 1
+                    self._changed.notify_all()
 
     def land(self, row: LedgerRow) -> None:
         with self._lock:
@@ -87,17 +115,36 @@ class Conductor:
         left = max(self.night.settings.budget_s - self.elapsed_s, 0.0) / 60
         self._progress.status(f"{len(self._done):,} runs; {left:.0f} minutes left; {row.scenario}")
 
-    def _next(self, runtime: str) -> RunOrder | None:
+    @property
+    def _is_over(self) -> bool:
         settings = self.night.settings
-        with self._lock:
-            over = self.is_stopping or self.elapsed_s >= settings.budget_s
-            if over or (settings.runs and len(self._done) >= settings.runs):
+        over = self.is_stopping or self.elapsed_s >= settings.budget_s
+        return over or bool(settings.runs and len(self._done) >= settings.runs)
+
+    def _has_room(self, runtime: str) -> bool:
+        packing = self.packing
+        if runtime == DOCKER:
+            limit = packing.contained
+        elif DOCKER in self._exhausted or not packing.most_contained:
+            limit = packing.most_simulated
+        else:
+            limit = packing.simulated
+        return self._going_on[runtime] < limit
+
+    def _next(self, runtime: str) -> RunOrder | None:
+        with self._changed:
+            while not self._is_over and not self._has_room(runtime):
+                self._changed.wait(_POLL_S)
+            if self._is_over:
                 return None
             slot = self._slot(runtime)
             if slot is None:
+                self._exhausted.add(runtime)
+                self._changed.notify_all()
                 return None
             key = self._key(slot)
             self._done.add(key)  # no other lane takes it
+            self._going_on[runtime] += 1
             return RunOrder(
                 slot=slot,
                 night=self.night.date,
@@ -107,8 +154,9 @@ class Conductor:
             )
 
     def _slot(self, runtime: str) -> Slot | None:
-        """Repeats of what is new come first, then what was planned, then fresh seeds."""
-        for waiting in (self._repeats, self._planned):
+        """Repeats of what is new come first, then stories and earlier reds, then what tells more of
+        what is new, the matrix, and fresh seeds."""
+        for waiting in (self._repeats, self._planned, self._triage, self._matrix):
             for slot in [each for each in waiting if each.choices.runtime == runtime]:
                 waiting.remove(slot)
                 if self._key(slot) not in self._done:
@@ -126,10 +174,18 @@ class Conductor:
         return slot.key(self.night.name, self.night.commit)
 
     def _note(self, row: LedgerRow) -> None:
+        if row.runtime == DOCKER:
+            self.packing.learn(row.strain)
         group = (row.scenario, row.fingerprint)
         if row.is_red and row.part in _REPEATED and group not in self._seen:
             self._seen.add(group)
-            self._repeats += repeats(slot_from(json.loads(row.plan)), _REPEATS)
+            slot = slot_from(json.loads(row.plan))
+            self._repeats += repeats(slot)
+            if self._further < _TRIED_FURTHER:
+                self._further += 1
+                can_shrink = row.verdict is Verdict.INVALID and not row.side
+                settings = self.night.settings
+                self._triage += triage(settings, slot, self._targets, may_shrink=can_shrink)
 
 
 def carry_out(conductor: Conductor) -> None:
@@ -137,7 +193,7 @@ def carry_out(conductor: Conductor) -> None:
     failures: list[BaseException] = []
     lanes = [
         threading.Thread(target=_guarded, args=(lane, conductor, failures))
-        for lane, count in _lanes(conductor.night.settings)
+        for lane, count in _lanes(conductor.packing)
         for _ in range(count)
     ]
     with _signals_to(conductor.stop):
@@ -157,13 +213,10 @@ def carry_out(conductor: Conductor) -> None:
 _Lane = Callable[[Conductor], None]
 
 
-def _lanes(settings: NightSettings) -> list[tuple[_Lane, int]]:
-    processors = os.cpu_count() or 1
-    simulated = settings.jobs or processors
-    if DOCKER not in runtimes(settings):
-        return [(_simulated_lane, simulated)]
-    contained = max(processors // 2, 1)
-    return [(_container_lane, contained), (_simulated_lane, max(simulated - contained, 1))]
+def _lanes(packing: Packing) -> list[tuple[_Lane, int]]:
+    """As many as can ever be used; `Conductor.orders` keeps back those that are too many."""
+    contained = (_container_lane, packing.most_contained)
+    return [contained, (_simulated_lane, packing.most_simulated)]
 
 
 def _guarded(lane: _Lane, conductor: Conductor, failures: list[BaseException]) -> None:

@@ -1,10 +1,11 @@
 """What people and CI servers see of a night: text, Markdown, annotations, JUnit XML."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from checkers.verdict import Verdict, counted
+from chaos.cluster.targets.named import is_kafka
+from checkers.verdict import Verdict, counted, in_words
 from spark_reports.ledger import LedgerRow, Night
 from spark_reports.nights import Comparison, RedGroup, RedStanding
 
@@ -23,17 +24,44 @@ def headline(found: Comparison) -> str:
     )
 
 
-def as_text(found: Comparison) -> str:
-    """What is new first; every line that names a failure names the command that repeats it."""
+def as_text(found: Comparison, findings: Mapping[str, str] | None = None) -> str:
+    """What is new first; every line that names a failure names the command that repeats it.
+
+    `findings`: by scenario, the name of what is known of Apache Kafka (`docs/results/findings.md`).
+    """
     lines = [f"night {found.night.date}  {headline(found)}", f"  {_by_part(found.night.rows)}"]
     for group in found.groups:
         lines.append(f"  {group.standing}: {group.scenario}: {group.fingerprint}")
         lines.append(f"    {group.rate} runs; since {group.since}; {group.worst.command}")
+        lines += [f"    {line}" for line in _told_more(group, findings or {})]
     lines += [f"  mended since {date}: {name}: {what}" for (name, what), date in found.mended]
     lines += [f"  flaky: {row.subject_words}: {share}" for row, share in found.flaky]
     if found.uncovered:
         lines.append(f"  not covered, unlike before: {'; '.join(found.uncovered)}")
     return "\n".join(lines)
+
+
+def _told_more(group: RedGroup, findings: Mapping[str, str]) -> Iterator[str]:
+    """What the night tried for it, by place, and what is known of it already."""
+    places = sorted({(row.target, row.runtime) for row in (*group.rows, *group.green)})
+    if len(places) > 1 or group.green:
+        told = [_at(group, target, runtime) for target, runtime in places]
+        yield f"tried on {'; '.join(told)}"
+    if group.small is not None:
+        yield f"made small: {group.small.command}"
+    if group.elsewhere:
+        yield f"the same in {', '.join(group.elsewhere)}"
+    if any(is_kafka(row.target) for row in group.rows):
+        known = findings.get(group.scenario)
+        yield f"known: kraft-chaos finding {known}" if known else "in no finding of this scenario"
+
+
+def _at(group: RedGroup, target: str, runtime: str) -> str:
+    def here(rows: Sequence[LedgerRow]) -> int:
+        return sum((row.target, row.runtime) == (target, runtime) for row in rows)
+
+    red = here(group.rows)
+    return f"{target} ({runtime}): {in_words(red, red + here(group.green))} red"
 
 
 def _by_part(rows: Sequence[LedgerRow]) -> str:
@@ -43,6 +71,42 @@ def _by_part(rows: Sequence[LedgerRow]) -> str:
         [f"{n:,} {part}" for part, n in parts.items()]
         + [f"{n:,} {word}" for word, n in sorted(verdicts.items())]
     )
+
+
+def as_message(found: Comparison, page: Path) -> dict[str, object]:
+    """The night for other programs: `--notify`."""
+    return {
+        "night": found.night.date,
+        "verdict": found.verdict.word,
+        "headline": headline(found),
+        "trusted": not found.doubts,
+        "doubts": found.doubts,
+        "runs": len(found.night.rows),
+        "reds": [_group_as_json(group) for group in found.groups],
+        "mended": [
+            {"scenario": name, "fingerprint": what, "night": date}
+            for (name, what), date in found.mended
+        ],
+        "flaky": [{"subject": row.subject_words, "red": share} for row, share in found.flaky],
+        "not_covered": list(found.uncovered),
+        "page": str(page.absolute()),
+    }
+
+
+def _group_as_json(group: RedGroup) -> dict[str, object]:
+    worst = group.worst
+    return {
+        "standing": group.standing.value,
+        "scenario": group.scenario,
+        "fingerprint": group.fingerprint,
+        "sentence": worst.sentence,
+        "red": len(group.rows),
+        "tried": group.tried,
+        "since": group.since,
+        "command": worst.command,
+        "made_small": group.small.command if group.small is not None else "",
+        "directory": worst.directory,
+    }
 
 
 def as_markdown(found: Comparison) -> str:

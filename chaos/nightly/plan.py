@@ -1,7 +1,7 @@
 """What a night runs, in its order, and each run of it as a slot."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -10,7 +10,7 @@ from typing import Any
 
 from chaos.bugs.catalogue import IN_CONTAINERS, MUTATIONS
 from chaos.bugs.planted import Mutation
-from chaos.cluster.targets.named import NODE, is_kafka
+from chaos.cluster.targets.named import NODE, is_kafka, is_mixed
 from chaos.cluster.targets.own_brokers import ROLES
 from chaos.errors import UsageError
 from chaos.nightly.matrix import pairwise
@@ -24,10 +24,12 @@ from chaos.scenarios import SCENARIOS
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from checkers.history.sealed_run import run_key
-from spark_reports.ledger import LedgerRow, red_rows
+from spark_reports.ledger import MADE_SMALL, LedgerRow, red_rows
 
 _EXPLORED = (SWARM.name, SWARM_BROKERS.name)
 _SEEDS_A_NIGHT = 1_000_000
+REPEATS = 2  # of each group of new reds
+_OTHER_SEEDS = 3
 
 
 class Part(StrEnum):
@@ -38,6 +40,8 @@ class Part(StrEnum):
     RED = "red before"
     MATRIX = "matrix"
     REPEAT = "repeat"  # of tonight's new reds
+    TRIAGE = "triage"  # other seeds and other targets of them
+    SMALL = MADE_SMALL
     EXPLORE = "exploration"
 
 
@@ -141,13 +145,56 @@ def _swarms(settings: NightSettings, runtime: str) -> list[tuple[str, str]]:
     ]
 
 
-def repeats(slot: Slot, times: int) -> Iterator[Slot]:
+def repeats(slot: Slot) -> Iterator[Slot]:
     """More tries of a slot that was red. A simulated run is its seed's, so others are tried."""
-    for attempt in range(1, times + 1):
+    for attempt in range(1, REPEATS + 1):
         seed = (slot.choices.seed or 0) + (attempt if slot.is_simulated else 0)
         yield replace(
             slot, part=Part.REPEAT, attempt=attempt, choices=replace(slot.choices, seed=seed)
         )
+
+
+def triage(
+    settings: NightSettings, slot: Slot, targets: Collection[str], *, may_shrink: bool
+) -> Iterator[Slot]:
+    """What tells more of a new red: other seeds of it, the same seed on the other `targets` and in
+    the other runtime; and, with `may_shrink`, the search for the least that fails alike."""
+    choices = slot.choices
+    first = (choices.seed or 0) + REPEATS + 1
+    for seed in range(first, first + _OTHER_SEEDS):
+        yield replace(slot, part=Part.TRIAGE, choices=replace(choices, seed=seed))
+    places = [(SIM, NODE)] + [(DOCKER, target) for target in sorted(targets)]
+    for runtime, target in places:
+        if runtime not in runtimes(settings) or (runtime, target) == (
+            choices.runtime,
+            choices.target,
+        ):
+            continue
+        if (moved := _elsewhere(settings, choices, runtime, target)) is not None:
+            yield Slot(part=Part.TRIAGE, choices=moved)
+    virtual = choices if slot.is_simulated else _elsewhere(settings, choices, SIM, NODE)
+    if may_shrink and choices.target == NODE and virtual is not None:
+        yield Slot(part=Part.SMALL, choices=virtual, attempt=REPEATS + 1)
+
+
+def _elsewhere(
+    settings: NightSettings, choices: Choices, runtime: str, target: str
+) -> Choices | None:
+    """The same on another target, with what is expected there; None where it cannot be had."""
+    if choices.mutation or (runtime == SIM and target != NODE):
+        return None
+    scenario = scenario_of(choices.scenario)
+    side = scenario.side_with(target, choices.settings) if choices.side else None
+    if (choices.side and side is None) or not _is_told_of(scenario, target):
+        return None
+    moved = replace(
+        _choices(settings, choices.scenario, choices.seed or 0, target, runtime),
+        settings=choices.settings,
+        side=side.name if side is not None else "",
+        topic_client=choices.topic_client,
+        chores=choices.chores,
+    )
+    return moved if is_possible(moved) else None
 
 
 def runtimes(settings: NightSettings) -> tuple[str, ...]:
@@ -231,9 +278,17 @@ def _stories(settings: NightSettings, seed: int) -> Iterator[Slot]:
         for side, target in product(scenario.sides, _targets(settings, runtime)):
             if side.release and not is_kafka(target):
                 continue  # a release of Apache Kafka, whichever of them is asked for
+            if not _is_told_of(scenario, target):
+                continue
             slot = _story(settings, scenario, side, seed, target, runtime)
             if is_possible(slot.choices):
                 yield slot
+
+
+def _is_told_of(scenario: Scenario, target: str) -> bool:
+    """What a side shows is told of our own node or of Apache Kafka; of a cluster that has both only
+    where the scenario is made for one."""
+    return scenario.of_both or not (scenario.sides and is_mixed(target))
 
 
 def _story(
@@ -275,6 +330,8 @@ def _matrix(settings: NightSettings, seed: int) -> Iterator[Slot]:
         each = (_targets(settings, runtime), settings.roles, settings.settings)
         for target, roles, asked in product(*each):
             for scenario in _scenarios(settings):
+                if not _is_told_of(scenario, target):
+                    continue
                 choices = _choices(settings, scenario.name, seed, target, runtime)
                 chosen = _asked(asked) | ({ROLES: roles} if roles else {})
                 side = scenario.side_with(target, chosen) if chosen else None

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.campaign.coverage import anomaly, fingerprint, struck, unlike_expected
+from chaos.campaign.shrinking import made_small
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.errors import OperatorError, UsageError
 from chaos.nightly.plan import Part, Slot, slot_from
@@ -28,17 +29,21 @@ from chaos.progress import ConsoleProgress
 from chaos.run.judging import PAGE, REPRO, judge_directory
 from chaos.run.launch import Ran, launch
 from chaos.run.plan import RunPlan
-from chaos.run.plan_files import command_of
+from chaos.run.plan_files import command_of, replay_line
 from chaos.run.planning import plan_of
+from checkers.evidence.starvation import strain
 from checkers.history.sealed_run import Run, read_run_info
 from checkers.history.store import MANIFEST, VERDICT, UnreadableRunError, read_run
 from checkers.verdict import Judgement, Verdict
 from spark_reports.ledger import LedgerRow, row_from
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+_GIVES_WAY = 10  # a simulated run loses nothing by waiting: its time is virtual
 _KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 _GREEN_FILES = {"run.json", MANIFEST, VERDICT, "schedule.json", PAGE, REPRO}
 _WITNESS_LIMIT = 20
+_KEPT_PARTS = -4  # night-DATE/runs/KEY/NAME
+_SHRUNK_WITHIN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +68,12 @@ def order_from(content: Mapping[str, Any]) -> RunOrder:
 
 
 def perform_simulated(order: RunOrder) -> dict[str, object]:
-    """In a worker process. It dies with its parent, since no process reads its answer any more;
-    and a Ctrl-C at the terminal ends the night, not the run."""
+    """In a worker process. It dies with its parent, since no process reads its answer any more; a
+    Ctrl-C at the terminal ends the night, not the run; and nodes in containers get a core first."""
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getsid(0) != os.getpid():
         os.setsid()
+        os.nice(_GIVES_WAY)
     return perform(order).as_json()
 
 
@@ -133,6 +139,8 @@ def _blank(order: RunOrder, command: str) -> LedgerRow:
 
 def _tried(order: RunOrder, home: Path) -> LedgerRow:
     """A canary is tried by one seed after another until a check named for it accuses."""
+    if order.slot.part is Part.SMALL:
+        return _made_small(order, home)
     row = None
     for number in range(order.slot.tries):
         shutil.rmtree(home, ignore_errors=True)
@@ -145,6 +153,20 @@ def _tried(order: RunOrder, home: Path) -> LedgerRow:
         if order.slot.part is not Part.CANARY or not row.is_red:
             break
     assert row is not None, "a slot has one try at least"
+    return row
+
+
+def _made_small(order: RunOrder, home: Path) -> LedgerRow:
+    """Where it does not fail in virtual time, the row says so."""
+    plan = plan_of(order.slot.choices)
+    ran = launch(plan, home, ConsoleProgress(quiet=True), page=False)
+    found = fingerprint(ran.judgement, _readable(ran.directory))
+    if found is None or ran.judgement.verdict is not Verdict.INVALID:
+        return _row(order, plan, ran)
+    smallest, again = made_small(plan, found, home, _SHRUNK_WITHIN_S)
+    command = replay_line(os.path.relpath(again.directory))
+    row = replace(_row(order, smallest, again), command=command)
+    shutil.rmtree(ran.directory)
     return row
 
 
@@ -180,6 +202,7 @@ def _row(order: RunOrder, plan: RunPlan, ran: Ran) -> LedgerRow:
         operations=int(judgement.statistics.get("operations_ok") or 0),
         faults=int(judgement.statistics.get("faults_bit") or 0),
         virtual_s=ran.duration_s if order.slot.is_simulated else 0.0,
+        strain=round(strain(info.pressure), 3),
         directory=_kept(order.slot, ran.directory, counts_as),
     )
 
@@ -210,12 +233,15 @@ def _witness(judgement: Judgement) -> list[dict[str, object]]:
 
 
 def _kept(slot: Slot, directory: Path, counts_as: Verdict) -> str:
-    """The directory, relative to the night's; "" where it is not kept. A red run is kept whole, a
-    green one in containers without the logs and disks; a green simulated one is its seed."""
+    """The directory, relative to the ledger's parent; "" where it is not kept.
+
+    A red run is kept whole, a green one in containers without its logs and disks; a green simulated
+    one is its seed.
+    """
     if counts_as in _KEPT:
         if slot.is_simulated:
             judge_directory(directory)  # with its page
-        return f"{directory.parent.name}/{directory.name}"
+        return "/".join(directory.parts[_KEPT_PARTS:])
     if slot.is_simulated:
         return ""
     for child in directory.iterdir():
@@ -223,7 +249,7 @@ def _kept(slot: Slot, directory: Path, counts_as: Verdict) -> str:
             shutil.rmtree(child)
         elif child.name not in _GREEN_FILES and child.suffix != ".parquet":
             child.unlink()
-    return f"{directory.parent.name}/{directory.name}"
+    return "/".join(directory.parts[_KEPT_PARTS:])
 
 
 def _readable(directory: Path) -> Run | None:

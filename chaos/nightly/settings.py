@@ -5,6 +5,7 @@
     targets = ["node", "kafka"]
     settings = ["", "elr=off"]      # tried with every scenario that takes them
     without = ["bootstrap-race"]    # scenarios
+    notify = "./tell-the-team"       # gets the night as JSON on stdin
 
 Options of the command line come before the file's.
 """
@@ -43,6 +44,7 @@ class NightSettings:
     canaries: int = 4
     duration_s: float | None = None  # of the fault phase of simulated runs that draw their faults
     jobs: int = 0  # simulated runs at a time; 0: the machine's processors
+    notify: str = ""  # a shell's command, which gets the night as JSON on stdin when it has ended
 
     def as_json(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}

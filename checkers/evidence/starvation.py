@@ -111,6 +111,14 @@ def why_in_doubt(figures: Mapping[str, float]) -> str:
     return f"the machine was starved ({told})" if told else ""
 
 
+def strain(figures: Mapping[str, float]) -> float:
+    """How near a machine was to being starved: the largest figure, as a share of its bound; 0 if
+    nothing was measured."""
+    return max(
+        (found / STARVED[name] for name, found in figures.items() if name in STARVED), default=0.0
+    )
+
+
 def in_words(figures: Mapping[str, float]) -> str:
     return ", ".join(_WORDS[name].format(figures[name]) for name in STARVED if name in figures)
 

@@ -1,12 +1,14 @@
 """What a night says beside those before it, and the page and forms that show it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
 
-from chaos.nightly.forms import annotations, as_markdown, as_text, write_junit
+from chaos.commands.nightly_command import notify
+from chaos.nightly.forms import annotations, as_markdown, as_message, as_text, write_junit
 from checkers.verdict import Verdict
 from spark_reports.ledger import SCHEMA, LedgerRow, Night, read_nights, row_from, write_part
 from spark_reports.morning import render_morning
@@ -221,3 +223,42 @@ def test_junit_tells_new_known_and_void_apart(tmp_path: Path) -> None:
     }
     assert sum(1 for suite in read for _ in suite) == 5
     assert [each.name for each in tmp_path.iterdir()] == ["junit.xml"]
+
+
+def test_what_was_tried_further_is_told_and_the_smallest_run_is_not_one_more_try() -> None:
+    found = compare_nights(
+        night(
+            FIRST,
+            red("a", target="kafka", runtime="docker", seed=7),
+            green("b", runtime="docker", seed=7, part="triage"),
+            green("c", seed=7, part="triage"),
+            red("d", part="made small", command="kraft-chaos replay night/d"),
+            red("e", scenario="swarm"),
+        ),
+        [],
+    )
+    group = next(each for each in found.groups if each.scenario == "power-off")
+    assert (len(group.rows), group.tried, group.elsewhere) == (1, 1, ("swarm",))
+    assert group.small is not None
+    assert not found.flaky
+    told = as_text(found, {"power-off": "clean-stop"})
+    assert "tried on kafka (docker): 1 of 1 (21-100 %) red; node (docker): 0 of 1" in told
+    assert "made small: kraft-chaos replay night/d" in told
+    assert "the same in swarm" in told
+    assert "known: kraft-chaos finding clean-stop" in told
+    assert "in no finding of this scenario" in as_text(found)
+
+
+def test_a_teams_program_gets_the_night_as_json_and_its_failure_is_a_word(tmp_path: Path) -> None:
+    into = tmp_path / "told ü.json"
+    message = json.dumps(as_message(BAD, tmp_path / "morning.html"))
+    assert notify(f"cat > '{into}'", message) == ""
+    told = json.loads(into.read_text())
+    assert (told["verdict"], told["trusted"], told["runs"]) == ("invalid", False, 5)
+    assert [each["standing"] for each in told["reds"]] == ["new", "new", "still red"]
+    assert told["reds"][0]["command"] == "kraft-chaos run x --seed 1"
+    assert notify("exit 3", message * 1000) == "the command ended with 3"
+    assert notify("no-such-program-here", message) == "the command ended with 127"
+    assert notify("sleep 60 & wait", message, within_s=0.2) == (
+        "the command had not ended after 0.2 s"
+    )

@@ -3,18 +3,29 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from chaos.errors import OperatorError, UsageError
 from chaos.nightly.carry_out import Conductor
 from chaos.nightly.night import LEDGER, NightFiles, begin, last_night, new_night
-from chaos.nightly.plan import Part, exploration, is_possible, slot_from, slots_of
+from chaos.nightly.plan import (
+    Part,
+    exploration,
+    is_possible,
+    repeats,
+    slot_from,
+    slots_of,
+    triage,
+)
 from chaos.nightly.running import RunOrder, broken_row, order_from, perform
 from chaos.nightly.settings import NightSettings, budget_s, read_settings
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import Choices, plan_of
+from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM
+from chaos.scenarios import SCENARIOS
 from checkers.verdict import Verdict
 from spark_reports.ledger import LedgerRow, read_nights
 from tests.chaos.nightly.rows import CANARY
@@ -73,6 +84,13 @@ def test_the_whole_catalogue_can_be_planned_for_every_target() -> None:
     assert len({slot.key(NIGHT, "") for slot in fresh if slot is not None}) == 12
 
 
+def test_sides_are_run_on_the_targets_that_they_are_told_of() -> None:
+    """A cluster of both implementations has no side of one of them."""
+    for slot in slots_of(NightSettings(targets=("node", "kafka", "mixed")), NIGHT, ()):
+        if slot.choices.target == "mixed" and slot.choices.side:
+            assert SCENARIOS[slot.choices.scenario].of_both, slot.in_words()
+
+
 def test_a_slot_comes_back_from_its_json() -> None:
     for slot in slots_of(NightSettings(targets=("node", "kafka")), NIGHT, ()):
         again = slot_from(json.loads(json.dumps(slot.as_json())))
@@ -111,17 +129,76 @@ def test_a_new_red_is_tried_again_at_once_and_a_known_one_is_not(night: NightFil
     order = next(orders)
     conductor.land(row_for(order, red="Q2: known"))
     conductor.land(row_for(order, red="Q1: it broke"))
-    again = [next(orders).slot for _ in range(3)]
-    assert [slot.part for slot in again] == [Part.REPEAT, Part.REPEAT, Part.MATRIX]
+    again = [next(orders).slot for _ in range(6)]
+    assert [slot.part for slot in again] == [Part.REPEAT] * 2 + [Part.TRIAGE] * 3 + [Part.MATRIX]
     seed = order.slot.choices.seed or 0
-    assert [slot.choices.seed for slot in again[:2]] == [seed + 1, seed + 2]
+    assert [slot.choices.seed for slot in again[:5]] == [seed + n for n in range(1, 6)]
+
+
+def test_a_new_red_is_tried_on_other_targets_in_the_other_runtime_and_made_small() -> None:
+    settings = NightSettings(targets=("node", "kafka"), scenarios=("power-off",), canaries=0)
+    (slot, *_) = (
+        each
+        for each in slots_of(settings, NIGHT, ())
+        if not each.is_simulated and each.choices.target == "node" and not each.choices.settings
+    )
+    found = list(triage(settings, slot, {"node", "kafka", "mixed"}, may_shrink=True))
+    told = [(each.part, each.choices.runtime, each.choices.target) for each in found]
+    assert told == [
+        *[(Part.TRIAGE, DOCKER, "node")] * 3,
+        (Part.TRIAGE, SIM, "node"),
+        (Part.TRIAGE, DOCKER, "mixed"),
+        (Part.SMALL, SIM, "node"),
+    ]
+    assert all(is_possible(each.choices) for each in found)
+    keys = {each.key(NIGHT, "") for each in (slot, *repeats(slot), *found)}
+    assert len(keys) == 3 + len(found)
+
+
+def test_what_is_expected_goes_with_a_red_to_another_target_or_it_stays() -> None:
+    """A side of a scenario has its own expectation on each target."""
+    wide = NightSettings(targets=("node", "kafka", "mixed"))
+    moved = 0
+    for slot in slots_of(wide, NIGHT, ()):
+        for each in triage(wide, slot, {"node", "kafka", "mixed"}, may_shrink=True):
+            plan = plan_of(each.choices)
+            assert bool(plan.expected) == bool(plan_of(slot.choices).expected)
+            moved += each.choices.target != slot.choices.target
+    assert moved > 50
+
+
+def test_a_night_that_is_red_all_over_looks_into_few_groups(night: NightFiles) -> None:
+    conductor = conductor_of(night)
+    orders = conductor.orders(SIM)
+    taken = [next(orders) for _ in range(2)]
+    for number in range(40):
+        conductor.land(row_for(taken[1], red=f"Q{number}: it broke"))
+    following = [next(orders).slot.part for _ in range(200)]
+    assert Part.EXPLORE in following
+    assert following.count(Part.TRIAGE) <= 5 * 5
+    assert following.count(Part.REPEAT) >= 2
+
+
+def test_one_more_run_goes_on_where_the_packing_lets_it(night: NightFiles) -> None:
+    conductor = conductor_of(night)
+    conductor.packing.most_contained = 1  # as if there were containers
+    conductor.packing.simulated = 1
+    first, second = conductor.orders(SIM), conductor.orders(SIM)
+    next(first)
+    waiting = Thread(target=next, args=(second,))
+    waiting.start()
+    waiting.join(0.5)
+    assert waiting.is_alive()
+    first.close()
+    waiting.join(30)
+    assert not waiting.is_alive()
 
 
 def test_a_night_goes_on_where_it_was_and_runs_nothing_twice(night: NightFiles) -> None:
     """Whatever was under way when it died is run again; also repeats and fresh seeds."""
     conductor = conductor_of(night)
     orders = conductor.orders(SIM)
-    many = len(night.slots) + 5
+    many = len(night.slots) + 11  # what is told more of a new red, and fresh seeds
     keys = []
     for number in range(many):
         order = next(orders)
