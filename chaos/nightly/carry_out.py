@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
@@ -94,7 +94,7 @@ class Conductor:
         """Called by a signal's handler, so it takes no lock: lanes look often enough."""
         self._stopping.set()
 
-    def orders(self, runtime: str) -> Iterator[RunOrder]:
+    def orders(self, runtime: str) -> Generator[RunOrder, None, None]:
         """What a lane does, one after the other, until the night ends."""
         while (order := self._next(runtime)) is not None:
             try:
