@@ -70,6 +70,7 @@ def _head(found: Comparison) -> Markup:
         ("known reds", units.quantity(known)),
         ("mended", units.quantity(len(found.mended))),
         ("flaky", units.quantity(len(found.flaky))),
+        ("slower", units.quantity(len(found.slower))),
         ("runs", units.quantity(len(rows))),
         ("void", units.quantity(words[Verdict.VOID])),
         ("unknown", units.quantity(words[Verdict.UNKNOWN])),
@@ -175,7 +176,8 @@ def _link(row: LedgerRow, out: Path, root: Path) -> Child:
 def _mended(found: Comparison) -> Markup | None:
     items = [tag("li", f"{name}: {what}, last seen {date}") for (name, what), date in found.mended]
     items += [tag("li", f"flaky: {row.subject_words}: {share}") for row, share in found.flaky]
-    return _section("Mended and flaky", tag("ul", *items)) if items else None
+    items += [tag("li", f"slower: {each.words}") for each in found.slower]
+    return _section("Mended, flaky and slower", tag("ul", *items)) if items else None
 
 
 def _folded(title: str, names: Sequence[str]) -> Markup | None:

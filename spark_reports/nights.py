@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from checkers.verdict import Verdict, in_words
 from spark_reports.ledger import LedgerRow, Night, red_rows
+from spark_reports.slower import Slower, slower_than
 
 
 class RedStanding(StrEnum):
@@ -63,6 +64,7 @@ class Comparison:
     flaky: tuple[tuple[LedgerRow, str], ...]  # a row of the plan, and how many are red
     uncovered: tuple[str, ...]
     missed: tuple[LedgerRow, ...]  # canaries that no check accused
+    slower: tuple[Slower, ...] = ()
 
     @property
     def new(self) -> list[RedGroup]:
@@ -124,6 +126,7 @@ def compare_nights(night: Night, before: Sequence[Night]) -> Comparison:
         flaky=tuple(_flaky(night.rows)),
         uncovered=tuple(sorted({words for key, words in known.items() if key not in covered})),
         missed=tuple(row for row in night.rows if row.is_missed),
+        slower=tuple(slower_than(night, before)),
     )
 
 

@@ -36,6 +36,7 @@ def as_text(found: Comparison, findings: Mapping[str, str] | None = None) -> str
         lines += [f"    {line}" for line in _told_more(group, findings or {})]
     lines += [f"  mended since {date}: {name}: {what}" for (name, what), date in found.mended]
     lines += [f"  flaky: {row.subject_words}: {share}" for row, share in found.flaky]
+    lines += [f"  slower: {each.words}" for each in found.slower]
     if found.uncovered:
         lines.append(f"  not covered, unlike before: {'; '.join(found.uncovered)}")
     return "\n".join(lines)
@@ -88,6 +89,7 @@ def as_message(found: Comparison, page: Path) -> dict[str, object]:
             for (name, what), date in found.mended
         ],
         "flaky": [{"subject": row.subject_words, "red": share} for row, share in found.flaky],
+        "slower": [each.words for each in found.slower],
         "not_covered": list(found.uncovered),
         "page": str(page.absolute()),
     }
@@ -118,6 +120,7 @@ def as_markdown(found: Comparison) -> str:
         lines.append("")
     lines += [f"* mended since {date}: {name}: {what}" for (name, what), date in found.mended]
     lines += [f"* flaky: {row.subject_words}: {share}" for row, share in found.flaky]
+    lines += [f"* slower: {each.words}" for each in found.slower]
     if found.uncovered:
         lines.append(f"* not covered: {counted(len(found.uncovered), 'subject')}")
     return "\n".join(lines) + "\n"
