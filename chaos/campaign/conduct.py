@@ -62,10 +62,12 @@ def each_of(
     jobs: int,
     limit_s: float = LIMIT_S,
     seeds_a_process: int = SEEDS_A_PROCESS,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[S, T | Died]]:
     """What `function` returns for each seed, as it arrives; a free worker takes the next seed.
 
-    Both are sent to the processes, so they have to be picklable. Leaving the iteration ends them.
+    Both are sent to the processes, so they have to be picklable. Leaving the iteration ends them;
+    so does `is_stopped`, which is asked each second: what is under way then has no answer.
     """
     workers: list[_Worker[S, T]] = []
     try:
@@ -73,7 +75,7 @@ def each_of(
             workers.append(_begin(function, seed))
             if len(workers) == jobs:
                 break
-        while workers:
+        while workers and not is_stopped():
             for worker in _heard_of(workers, limit_s):
                 answer = _answer(worker, limit_s)
                 yield worker.seed, answer

@@ -6,6 +6,9 @@
     replay_command.py        repeats a recorded run
     compare_command.py       runs the sides of scenarios beside each other
     campaign_command.py      many simulated runs, one per seed
+    nightly_command.py       a night of runs until its budget ends
+    nights_command.py        the nights of a ledger
+    diff_command.py          in what two runs differ
     shrink_command.py        minimizes a failing run
     report_command.py        many runs on one page
     list_command.py          lists the scenarios

@@ -229,7 +229,14 @@ def _guarded(lane: _Lane, conductor: Conductor, failures: list[BaseException]) -
 
 
 def _simulated_lane(conductor: Conductor) -> None:
-    for order, answer in each_of(perform_simulated, conductor.orders(SIM), 1, LIMIT_S):
+    answers = each_of(
+        perform_simulated,
+        conductor.orders(SIM),
+        1,
+        LIMIT_S,
+        is_stopped=lambda: conductor.is_stopping,
+    )
+    for order, answer in answers:
         if not isinstance(answer, Died):
             conductor.land(row_from(answer))
         elif not conductor.is_stopping:  # it may have been ended with the night

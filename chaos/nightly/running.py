@@ -38,7 +38,7 @@ from checkers.verdict import Judgement, Verdict
 from spark_reports.ledger import LedgerRow, row_from
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
-_GIVES_WAY = 10  # a simulated run loses nothing by waiting: its time is virtual
+_GIVES_WAY = 5  # a simulated run loses nothing by waiting: its time is virtual
 _KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 _GREEN_FILES = {"run.json", MANIFEST, VERDICT, "schedule.json", PAGE, REPRO}
 _WITNESS_LIMIT = 20

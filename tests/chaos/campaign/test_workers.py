@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterator
 
 from chaos.campaign.conduct import Died, each_of
 
@@ -41,3 +42,15 @@ def test_no_process_is_given_more_than_so_many_seeds() -> None:
     by = [str(found[seed]).split(" by ")[1] for seed in range(10, 15)]
     assert by[0] == by[1] != by[2] == by[3] != by[4]
     assert len({*by}) == 3
+
+
+def test_a_seed_that_is_under_way_is_not_waited_for_when_all_is_stopped() -> None:
+    stopped = threading.Event()
+
+    def seeds() -> Iterator[int]:
+        yield 1
+        stopped.set()
+        yield 5  # hangs
+
+    found = dict(each_of(answer, seeds(), 1, is_stopped=stopped.is_set))
+    assert list(found) == [1]

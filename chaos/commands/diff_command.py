@@ -1,0 +1,143 @@
+"""`kraft-chaos diff`: in what two runs differ."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add
+from chaos.errors import OperatorError
+
+if TYPE_CHECKING:
+    from checkers.history.sealed_run import RunInfo
+    from checkers.verdict import Judgement
+
+_ABOUT = (
+    "Compares two judged runs: what was run, what each failed by, the checks of which the verdicts "
+    "differ, how often faults bit, and the numbers that differ by a fifth or more. Exits 0 if both "
+    "have the same verdict and fail alike, 1 if not."
+)
+_EXAMPLES = """\
+    kraft-chaos diff runs/20260204-110312-power-off-7 runs/20260205-110312-power-off-7
+    kraft-chaos diff --json runs/latest runs/20260205-110312-power-off-7"""
+
+_WHAT = ("scenario", "side", "seed", "target", "runtime", "nodes", "duration_s", "mutation")
+_TOLD_FROM = 1.2  # the ratio of two numbers
+_NONE = "-"
+
+# What differs: by its part, then its name, the value in each run.
+Differences = dict[str, dict[str, tuple[Any, Any]]]
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "diff",
+        "in what two runs differ",
+        run,
+        about=_ABOUT,
+        examples=_EXAMPLES,
+    )
+    command.add_argument("one", type=Path, metavar="RUN", help="a judged run")
+    command.add_argument("other", type=Path, metavar="RUN", help="another one")
+    arguments.add_json(command, "the differences")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    one, other = _read(parsed.one), _read(parsed.other)
+    found = differences(*one, *other)
+    if parsed.json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    else:
+        sys.stdout.write(
+            "\n".join(_lines(parsed.one, parsed.other, one[1], other[1], found)) + "\n"
+        )
+    return 1 if found.get("verdict") else 0
+
+
+def _read(directory: Path) -> "tuple[RunInfo, Judgement]":
+    from checkers.history.sealed_run import read_run_info
+    from checkers.verdict_file import read_verdict
+
+    try:
+        return read_run_info(directory), read_verdict(directory)
+    except (OSError, ValueError) as error:
+        raise OperatorError(f"{error}\n  try: kraft-chaos check {directory}") from error
+
+
+def differences(
+    info: "RunInfo", judgement: "Judgement", other_info: "RunInfo", other_judgement: "Judgement"
+) -> Differences:
+    """Parts without a difference are left out."""
+    parts = {
+        "verdict": (_outcome(judgement), _outcome(other_judgement)),
+        "run": (_what(info), _what(other_info)),
+        "made of": (dict(info.made_of), dict(other_info.made_of)),
+        "checks": (_checks(judgement), _checks(other_judgement)),
+    }
+    found: Differences = {part: _unlike(one, other) for part, (one, other) in parts.items()}
+    found["numbers"] = {
+        name: values
+        for name, values in _unlike(judgement.statistics, other_judgement.statistics).items()
+        if _is_far(*values)
+    }
+    return {part: unlike for part, unlike in found.items() if unlike}
+
+
+def _outcome(judgement: "Judgement") -> dict[str, str]:
+    from chaos.campaign.coverage import fingerprint
+
+    failed = fingerprint(judgement, None)
+    return {"verdict": judgement.verdict.word, "fails by": str(failed) if failed else ""}
+
+
+def _what(info: "RunInfo") -> dict[str, Any]:
+    told = {name: getattr(info, name) for name in _WHAT}
+    told["target"] = info.target.partition(" (")[0]  # images are told apart
+    return {**told, **{f"setting {name}": value for name, value in info.settings.items()}}
+
+
+def _checks(judgement: "Judgement") -> dict[str, str]:
+    return {row.check: row.verdict.word for row in judgement.results}
+
+
+def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    names = dict.fromkeys((*one, *other))
+    pairs = {name: (one.get(name), other.get(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _is_far(one: Any, other: Any) -> bool:
+    numbers = [each for each in (one, other) if isinstance(each, int | float)]
+    if len(numbers) < 2:
+        return True
+    low, high = sorted(map(abs, numbers))
+    return high >= _TOLD_FROM * low
+
+
+def _lines(
+    one: Path, other: Path, first: "Judgement", second: "Judgement", found: Differences
+) -> Iterator[str]:
+    yield f"< {one}: {first.sentence}"
+    yield f"> {other}: {second.sentence}"
+    if not found:
+        yield "nothing that counts differs"
+    for part, unlike in found.items():
+        yield part
+        width = max(map(len, unlike)) + 2
+        for name, (was, now) in unlike.items():
+            yield f"  {name:<{width}}{_in_words(was)} -> {_in_words(now)}{_ratio(was, now)}"
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return _NONE if value is None or value == "" else str(value)
+
+
+def _ratio(one: Any, other: Any) -> str:
+    is_measured = isinstance(one, float) and isinstance(other, float) and one > 0 and other > 0
+    return f"  ({other / one:.1f} times)" if is_measured else ""
