@@ -88,6 +88,9 @@ _PLAIN_VICTIMS: tuple[Victim, ...] = (
 )
 
 
+VICTIM_WORDS = (*map(str, _PLAIN_VICTIMS), "partition-leader-of-TOPIC-N", "some-N", "leader-and-N")
+
+
 def fault_as_json(fault: Fault) -> dict[str, Any]:
     """The input of `fault_from`."""
     return {

@@ -152,3 +152,4 @@ Victim = (
     | RandomBroker
     | AllBrokers
 )
+OF_BROKERS = (PartitionLeader, InSyncFollower, EligibleBroker, RandomBroker, AllBrokers)

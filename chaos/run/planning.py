@@ -24,7 +24,7 @@ from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Script, Until
-from chaos.nemesis.victims import OneNode
+from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.run.plan import RunPlan
 from chaos.run.runtimes import DOCKER, RUNTIMES
 from chaos.run.scenario_file import ScenarioFile, scenarios_in
@@ -150,6 +150,7 @@ def plan_of(choices: Choices) -> RunPlan:
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
     _require_taken(plan)
     _require_apart(plan)
+    _require_victims(plan)
     return plan
 
 
@@ -327,6 +328,30 @@ def _require_taken(plan: RunPlan) -> None:
     }
     step = next((step for what, step in steps.items() if f" {what}" in why), "without that setting")
     raise UsageError(f"{plan.scenario.name}: {why}\n  try: {step}")
+
+
+def _require_victims(plan: RunPlan) -> None:
+    """Raises UsageError for a fault whose victim, or other side, this cluster cannot have."""
+    made, count = layout(plan.target, plan.nodes, plan.target_settings)
+    nodes = range(1, count + 1)
+    has_brokers = any(made.roles(NodeId(node)).is_broker for node in nodes)
+    for fault in plan.faults:
+        victim = fault.victim
+        if isinstance(victim, OneNode) and victim.node not in nodes:
+            why = f"there is no node {victim.node}; nodes: {', '.join(map(str, nodes))}"
+        elif isinstance(victim, OF_BROKERS) and not has_brokers:
+            why = f"there is no {victim}: this cluster has no brokers"
+        elif _other_side(fault) is OtherSide.BROKERS and not has_brokers:
+            why = "there are no links to brokers: this cluster has none"
+        else:
+            continue
+        where = f"{plan.file.name}{plan.file.line_of(victim)}: " if plan.file is not None else ""
+        more = f"--set {BROKERS}=3" if "brokers" in why else "one of these, or --nodes"
+        raise UsageError(f"{where}{plan.scenario.name}: {fault.kind}: {why}\n  try: {more}")
+
+
+def _other_side(fault: Fault) -> OtherSide:
+    return fault.peers if isinstance(fault, NetworkPartition) else OtherSide.ALL
 
 
 def _require_apart(plan: RunPlan) -> None:

@@ -3,6 +3,7 @@ needed. A run records the whole file, so that `replay` and `shrink` have it.
 """
 
 import hashlib
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -12,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 from chaos.cluster.interface import NodeId
-from chaos.errors import UsageError, explained
-from chaos.nemesis.recorded import FAULTS, aimed_at
+from chaos.errors import UsageError, explained, like
+from chaos.nemesis.recorded import VICTIM_WORDS, fault_named, victim_from
 from chaos.nemesis.script import Schedule, Window
+from chaos.nemesis.victims import OneNode, Victim
 from chaos.scenario import Scenario
 from workloads.workload import Load
 from workloads.workload_kinds import KINDS
@@ -22,7 +24,7 @@ from workloads.workload_kinds import KINDS
 _TOML = ".toml"
 _KEYS = {"name", "summary", "description", "duration_s", "workload", "load", "settings", "faults"}
 _LONGEST = 1e6  # of seconds, rates and counts
-_FAULT_KEYS = {"fault", "at_s", "hold_s", "node"}
+_FAULT_KEYS = {"fault", "at_s", "hold_s", "node", "victim"}  # others are its parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,13 @@ class ScenarioFile:
 
     name: str
     text: str
+
+    def line_of(self, victim: Victim) -> str:
+        """`:7`, where a TOML file names that victim; "" where it does not, or is not TOML."""
+        named = re.compile(rf"\b(node\s*=\s*|victim\s*=\s*[\"']){re.escape(str(victim))}\b")
+        lines = self.text.splitlines() if self.name.endswith(_TOML) else []
+        found = (number for number, line in enumerate(lines, 1) if named.search(line))
+        return next((f":{number}" for number in found), "")
 
     def as_json(self) -> dict[str, str]:
         return asdict(self)
@@ -108,18 +117,33 @@ def _lasting(schedule: Schedule, duration_s: float) -> Schedule:
 
 def _window(row: object) -> Window:
     row = _table("faults", row)
-    _require_known("a fault", row, _FAULT_KEYS)
     if lacking := sorted({"fault", "at_s", "hold_s"} - row.keys()):
         raise ValueError(f"a fault lacks {lacking[0]!r}")
-    name = row["fault"]
-    if name not in FAULTS:
-        raise ValueError(f"unknown fault {name!r}; see kraft-chaos inject --help")
-    fault = FAULTS[name]
+    if "node" in row and "victim" in row:
+        raise ValueError("a fault has a node or a victim, and not both")
+    victim: Victim | None = None
     if "node" in row:
-        fault = aimed_at(fault, NodeId(_whole("node", row["node"], least=1)))
+        victim = OneNode(NodeId(_whole("node", row["node"], least=1)))
+    if "victim" in row:
+        victim = _victim(_text("victim", row["victim"]))
+    parameters = {name: _parameter(name, row[name]) for name in sorted(row.keys() - _FAULT_KEYS)}
+    fault = fault_named(_text("fault", row["fault"]), victim, parameters)
     return Window(
         at_s=_number("at_s", row["at_s"]), hold_s=_number("hold_s", row["hold_s"]), fault=fault
     )
+
+
+def _victim(word: str) -> Victim:
+    try:
+        return victim_from(word)
+    except ValueError as error:
+        raise ValueError(f"unknown victim {word!r}; {like(word, VICTIM_WORDS)}") from error
+
+
+def _parameter(name: str, value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(_whole(name, value))
+    return value if isinstance(value, str) else repr(_number(name, value))
 
 
 def _load(workload: str, options: Mapping[str, Any]) -> Load:

@@ -8,7 +8,9 @@ import pytest
 
 from chaos.campaign.recorded_run import differences, plan_of_run
 from chaos.cli import main
+from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.victims import ControllerLeader
 from chaos.run.scenario_file import ScenarioFile, scenarios_in
 from tests.support.readme import ROOT
 
@@ -142,3 +144,43 @@ def test_a_run_has_its_file_and_is_repeated_without_it(
     assert "byte for byte as recorded" in capsys.readouterr().err
     (other,) = (each for each in again.iterdir() if not each.is_symlink())
     assert differences(ran, other) == []
+
+
+FAULT = 'name = "x"\n[[faults]]\nfault = "{}"\n{}\nat_s = 1\nhold_s = 1'
+
+
+def test_a_kind_has_its_victim_and_parameters() -> None:
+    (found,) = scenarios_in(
+        toml(FAULT.format("power-off", 'victim = "leader"\nmode = "torn"'))
+    ).values()
+    assert found.faults == (PowerOff(victim=ControllerLeader(), mode=PowerCutMode.TORN),)
+
+
+@pytest.mark.parametrize(
+    ("fault", "keys", "why"),
+    [
+        ("kill-leader", "node = 99", "mine.toml:4: x: kill: there is no node 99; nodes: 1, 2, 3"),
+        ("kill", 'victim = "4"', "mine.toml:4: x: kill: there is no node 4; nodes: 1, 2, 3"),
+        (
+            "kill",
+            "victim = 'partition-leader-of-orders-0'",
+            "mine.toml:4: x: kill: there is no partition-leader-of-orders-0: this cluster has no",
+        ),
+        ("partition-leader", "peers = 'brokers'", "there are no links to brokers: this cluster"),
+        ("kill", "victim = 'partition-leeder'", "unknown victim 'partition-leeder'; like it: part"),
+        ("kill", "", "kill needs a victim; with one in its name: kill-leader"),
+        ("kill-leader", "mode = 'torn'", "kill has no parameter mode"),
+        ("power-off-leader", "mode = 'half'", "'half' is not one of lose-all, lose-data, torn"),
+        ("kill", "node = 1\nvictim = 'leader'", "a node or a victim, and not both"),
+        ("kill-leader", "latency_ms = [1]", "latency_ms: expected a number"),
+    ],
+)
+def test_what_cannot_be_hit_is_refused_before_anything_starts(
+    fault: str, keys: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(FAULT.format(fault, keys))
+    out = tmp_path / "runs"
+    assert main(["run", "--scenario-file", str(file), *QUICK, "--out", str(out)]) == 254
+    assert why in capsys.readouterr().err
+    assert not out.exists()
