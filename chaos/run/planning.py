@@ -27,7 +27,7 @@ from chaos.nemesis.script import Begin, End, Script, Until
 from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.run.plan import RunPlan
 from chaos.run.runtimes import DOCKER, RUNTIMES
-from chaos.run.scenario_file import ScenarioFile, scenarios_in
+from chaos.run.scenario_file import ScenarioFile, installed, installed_file, scenarios_in
 from chaos.scenario import SCENARIO_SETTINGS, SIM, OnKafka, Scenario, Trial
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -118,6 +118,8 @@ class Choices:
 def plan_of(choices: Choices) -> RunPlan:
     """The plan of these choices on that runtime; a swarm's seed decides the rest. Raises
     UsageError."""
+    if choices.file is None:
+        choices = replace(choices, file=installed_file(choices.scenario))
     scenario = scenario_of(choices.scenario, choices.file)
     _require_fitting(scenario, choices)
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(10**6)
@@ -425,14 +427,16 @@ def _can_run(scenario: Scenario, target: str) -> bool:
 
 
 def scenario_of(name: str, file: ScenarioFile | None = None) -> Scenario:
-    """One of ours, or of a user's file; with the name "" the only one of the file. Raises
-    UsageError, which names the known ones."""
+    """One of ours, of a user's file, or of an installed package; with the name "" the only one of
+    the file. Raises UsageError, which names the known ones."""
     if file is not None:
         return _own_scenario(name, file)
     if name in CONTROLS:  # not among the scenarios: most of them accuse any node
         return CONTROLS[name]
     if name not in SCENARIOS:
-        told = like(name, SCENARIOS)
+        if (of_package := installed_file(name)) is not None:
+            return _own_scenario(name, of_package)
+        told = like(name, [*SCENARIOS, *installed()])
         raise UsageError(f"unknown scenario {name!r}; {told}\n  try: kraft-chaos list")
     return SCENARIOS[name]
 

@@ -1,5 +1,6 @@
-"""Scenarios of a user's own file: Python for whatever a scenario can be, TOML where no code is
-needed. A run records the whole file, so that `replay` and `shrink` have it.
+"""Scenarios of a user's own file, or of an installed package: Python for whatever a scenario can
+be, TOML where no code is needed. A run records the whole file, so that `replay` and `shrink` have
+it.
 """
 
 import hashlib
@@ -8,6 +9,9 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +25,7 @@ from chaos.scenario import Scenario
 from workloads.workload import Load
 from workloads.workload_kinds import KINDS
 
+GROUP = "kraft_chaos.scenarios"  # of entry points: NAME = "MODULE"
 _TOML = ".toml"
 _KEYS = {"name", "summary", "description", "duration_s", "workload", "load", "settings", "faults"}
 _LONGEST = 1e6  # of seconds, rates and counts
@@ -53,6 +58,41 @@ def read_scenario_file(path: Path) -> ScenarioFile:
         raise UsageError(f"--scenario-file: {explained(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"--scenario-file: {path} is no text: {error}") from error
+
+
+@cache
+def installed() -> Mapping[str, EntryPoint]:
+    """The scenarios of installed packages, by name. Raises UsageError for a name that two have."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise UsageError(
+                f"two packages have a scenario {entry.name!r}: {_package(other)} and "
+                f"{_package(entry)}\n  try: pip uninstall one of them"
+            )
+    return found
+
+
+def installed_file(name: str) -> ScenarioFile | None:
+    """The module of an installed package that has this scenario, as a user's own file; None if no
+    package has it. Raises UsageError for a module that cannot be found or read."""
+    entry = installed().get(name)
+    if entry is None:
+        return None
+    try:
+        spec = find_spec(entry.module)  # imports the packages above it
+        text = Path(str(spec.origin if spec else None)).read_text(encoding="utf-8")
+    except Exception as error:
+        raise UsageError(
+            f"scenario {name!r} of {_package(entry)}: {entry.module} cannot be read: "
+            f"{type(error).__name__}: {error}\n  try: python -c 'import {entry.module}'"
+        ) from error
+    return ScenarioFile(name=f"{entry.module}.py", text=text)
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
 
 
 def scenarios_in(file: ScenarioFile) -> Mapping[str, Scenario]:
