@@ -128,9 +128,10 @@ def night_date(text: str) -> str:
 def run(parsed: argparse.Namespace) -> int:
     """The night's exit code."""
     from chaos.nightly.carry_out import Conductor, carry_out
-    from chaos.nightly.night import LEDGER, begin, last_night, new_night
+    from chaos.nightly.night import LEDGER, begin, last_night, new_night, trim
     from chaos.nightly.plan import commit_now
     from chaos.progress import ConsoleProgress
+    from checkers.verdict import counted
     from spark_reports.ledger import read_nights
 
     out: Path = parsed.out
@@ -164,6 +165,9 @@ def run(parsed: argparse.Namespace) -> int:
     finally:
         progress.end()
         night.publish()
+    if removed := trim(out, night.settings.keep_nights):
+        kept = counted(night.settings.keep_nights, "night")
+        progress.tell(f"removed {counted(len(removed), 'green run')} from before the last {kept}")
     if conductor.is_stopping:
         progress.tell(f"stopped; to go on: kraft-chaos nightly --resume --out {out}")
     return _told(night, parsed, progress.tell)

@@ -17,11 +17,13 @@ from chaos.errors import OperatorError
 from chaos.nightly.plan import Slot, slot_from, slots_of
 from chaos.nightly.settings import NightSettings, settings_from
 from checkers.history.store import replace_file
+from checkers.verdict import Verdict
 from spark_reports.ledger import LedgerRow, read_nights, row_from, write_part
 
 LEDGER = "ledger"
 _PLAN = "night.json"
 _FORMAT = 1
+_DATE_LENGTH = len("2026-11-28")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,33 @@ class NightFiles:
         for home in self.runs.iterdir():
             if home.name not in done:
                 shutil.rmtree(home, ignore_errors=True)
+
+
+def trim(out: Path, newest: int) -> list[Path]:
+    """Remove the directories of runs that are not red, but for those of the `newest` dates; returns
+    what was removed. The ledger keeps their rows. A night whose files are damaged is left alone.
+    """
+    removed = []
+    dates = sorted({_date_of(path.parent) for path in out.glob(f"night-*/{_PLAN}")})
+    old = set(dates[:-newest] if newest else dates)
+    for plan in sorted(out.glob(f"night-*/{_PLAN}")):
+        if _date_of(plan.parent) not in old:
+            continue
+        try:
+            rows = _night_from(out, json.loads(plan.read_bytes())).rows()
+        except (ValueError, KeyError, TypeError, OperatorError):
+            continue
+        for row in rows:
+            home = plan.parent / "runs" / row.key
+            if row.counts_as in (Verdict.VALID, Verdict.VOID) and home.is_dir():
+                shutil.rmtree(home, ignore_errors=True)
+                removed.append(home)
+    return removed
+
+
+def _date_of(directory: Path) -> str:
+    """`night-2026-11-28-2` is the second one of its date."""
+    return directory.name.removeprefix("night-")[:_DATE_LENGTH]
 
 
 def new_night(out: Path, date: str, commit: str, settings: NightSettings) -> NightFiles:

@@ -44,6 +44,7 @@ class NightSettings:
     canaries: int = 4
     duration_s: float | None = None  # of the fault phase of simulated runs that draw their faults
     jobs: int = 0  # simulated runs at a time; 0: the machine's processors
+    keep_nights: int = 14  # whose green runs are kept too; red ones always are
     notify: str = ""  # a shell's command, which gets the night as JSON on stdin when it has ended
 
     def as_json(self) -> dict[str, Any]:
@@ -80,7 +81,8 @@ def _like(name: str, value: Any, default: object) -> Any:
         return value if isinstance(value, str) else _refuse(name, value)
     if value is None and default is None:
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    kinds = int if isinstance(default, int) else (int, float)
+    is_number = isinstance(value, kinds) and not isinstance(value, bool) and value >= 0
     return value if is_number else _refuse(name, value)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chaos.errors import OperatorError, UsageError
 from chaos.nightly.carry_out import Conductor
-from chaos.nightly.night import LEDGER, NightFiles, begin, last_night, new_night
+from chaos.nightly.night import LEDGER, NightFiles, begin, last_night, new_night, trim
 from chaos.nightly.plan import (
     Part,
     exploration,
@@ -289,6 +289,7 @@ def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults
         ("[nightly]\nbugdet = '2h'", "no entry 'bugdet'"),
         ("[nightly]\ntargets = 'kafka'", "targets cannot be 'kafka'"),
         ("[nightly]\ncanaries = true", "canaries cannot be True"),
+        ("[nightly]\nkeep_nights = 1.5", "keep_nights cannot be 1.5"),
         ("[nightly]\nwithout = ['nothing']", "names the scenario 'nothing'"),
         ("[nightly", "kraft-chaos.toml: "),
     ],
@@ -313,3 +314,28 @@ def test_a_row_that_was_cut_is_an_error_that_names_it(night: NightFiles, content
         conductor_of(night)
     with pytest.raises(OperatorError, match="nightly --resume"):
         night.publish()
+
+
+def test_green_runs_of_old_nights_are_removed_and_red_ones_are_kept(tmp_path: Path) -> None:
+    homes = {}
+    for number, date in enumerate(("2026-11-26", "2026-11-27", "2026-11-27", "2026-11-28")):
+        night = new_night(tmp_path, date, "commit", SMALL)
+        begin(night)
+        orders = conductor_of(night).orders(SIM)
+        for red in ("", "Q1: it broke", ""):
+            order = next(orders)
+            Path(order.home).mkdir()
+            night.land(row_for(order, red=red))
+            homes[number, order.key] = (Path(order.home), red)
+    (night.directory.with_name("night-2026-11-25")).mkdir()
+    damaged = night.directory.with_name("night-2026-11-24")
+    damaged.mkdir()
+    (damaged / "night.json").write_text("{")
+    assert trim(tmp_path, 3) == []
+    removed = trim(tmp_path, 1)
+    green = [home for (number, _), (home, red) in homes.items() if number < 3 and not red]
+    assert sorted(removed) == sorted(green)
+    for (number, _), (home, red) in homes.items():
+        assert home.exists() == (number == 3 or bool(red))
+    assert trim(tmp_path, 1) == []
+    assert len([*tmp_path.glob("night-2026-11-27*/rows/*.json")]) == 6
