@@ -29,7 +29,7 @@ _NEEDED_BY_NO_NIGHT = ("Java", "Chromium (tests)")
 
 _ABOUT = (
     "Runs until the budget ends: planted bugs that the judge must accuse, the stories of scenarios "
-    "with sides, the last night's failures, a matrix that has every pair of target, runtime, "
+    "with sides, the last seven nights' failures, a matrix that has every pair of target, runtime, "
     "roles, scenario and settings, then fresh seeds. Each run is a row in OUT/ledger, in which "
     "`kraft-chaos nights` compares nights. Failing runs are kept whole, with their repro.sh. "
     "Without --runtime sim it needs containers, and refuses to begin where parts are missing. "

@@ -9,8 +9,9 @@
     carry_out.py  lanes that run slots until the budget ends
     forms.py      what CI shows: text, Markdown, JUnit XML
 
-Order: canaries, which the judge must accuse; the stories of scenarios with sides; the last night's
-reds; a matrix; then fresh seeds until the budget ends. A row lands in a file of its own as its run
-ends; the ledger gets all of them as one part, when the night ends or is stopped. A night that was
-killed goes on with `--resume`: what has a row is not run again, and what has none is.
+Order: canaries, which the judge must accuse; the stories of scenarios with sides; the reds of the
+last seven nights; what tells more of tonight's new reds; a matrix; then fresh seeds until the
+budget ends. A row lands in a file of its own as its run ends; the ledger gets all of them as one
+part, when the night ends or is stopped. A night that was killed goes on with `--resume`: what has a
+row is not run again, and what has none is.
 """

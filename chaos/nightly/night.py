@@ -23,6 +23,7 @@ from spark_reports.ledger import LedgerRow, read_nights, row_from, write_part
 LEDGER = "ledger"
 _PLAN = "night.json"
 _FORMAT = 1
+_NIGHTS_BACK = 7  # of which the reds are run again
 _DATE_LENGTH = len("2026-11-28")
 
 
@@ -106,8 +107,8 @@ def _date_of(directory: Path) -> str:
 
 def new_night(out: Path, date: str, commit: str, settings: NightSettings) -> NightFiles:
     """Plan a night, without writing anything."""
-    before = read_nights(out / LEDGER, newest=1)
-    slots = slots_of(settings, date, before[-1].rows if before else ())
+    before = read_nights(out / LEDGER, newest=_NIGHTS_BACK)
+    slots = slots_of(settings, date, [row for each in before for row in each.rows])
     number = 1
     while (out / f"night-{(name := date if number == 1 else f'{date}-{number}')}").exists():
         number += 1

@@ -110,7 +110,8 @@ def first_seed(night: str) -> int:
 
 
 def slots_of(settings: NightSettings, night: str, before: Sequence[LedgerRow]) -> list[Slot]:
-    """All but the exploration. `before` are the rows of the last night. Each plan occurs once."""
+    """All but the exploration. `before`: the rows of the nights of which the reds are run again.
+    Each plan occurs once."""
     planned = [
         *_canaries(settings),
         *_stories(settings, first_seed(night)),
@@ -309,9 +310,12 @@ def _story(
 
 
 def _reds(settings: NightSettings, before: Sequence[LedgerRow]) -> Iterator[Slot]:
-    """The worst of each group of the last night's red runs, by the plan in its row."""
+    """The newest and worst of each group of earlier red runs, by the plan in its row."""
     seen: set[tuple[str, str]] = set()
-    for row in sorted(red_rows(before), key=lambda row: (-row.counts_as.value, row.key)):
+    newest = sorted(
+        red_rows(before), key=lambda row: (row.night, row.counts_as.value, row.key), reverse=True
+    )
+    for row in newest:
         group = (row.scenario, row.fingerprint)
         content = json.loads(row.plan or "{}")
         if group in seen or not content.get("choices"):

@@ -27,8 +27,9 @@ from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM
 from chaos.scenarios import SCENARIOS
 from checkers.verdict import Verdict
-from spark_reports.ledger import LedgerRow, read_nights
-from tests.chaos.nightly.rows import CANARY
+from spark_reports.ledger import LedgerRow, read_nights, write_part
+from tests.chaos.nightly.rows import CANARY, green
+from tests.chaos.nightly.rows import red as red_row
 
 NIGHT = "2026-11-28"
 SMALL = NightSettings(
@@ -118,6 +119,19 @@ def test_the_reds_of_the_last_night_come_before_the_matrix(night: NightFiles) ->
     assert again.choices == taken[3].slot.choices
     parts = list(dict.fromkeys(slot.part for slot in following))
     assert parts == [Part.CANARY, Part.STORY, Part.RED, Part.MATRIX]
+
+
+def test_the_reds_of_a_week_are_run_again_once_each_the_newest_first(tmp_path: Path) -> None:
+    (slot, *_) = slots_of(SMALL, NIGHT, ())
+    for day, found in ((10, "Q1: old"), (21, "Q2: a week"), (27, "Q1: old"), (28, "Q3: new")):
+        date = f"2026-11-{day}"
+        seeded = replace(slot, part=Part.MATRIX, choices=replace(slot.choices, seed=day))
+        row = red_row("k", found, night=date, plan=json.dumps(seeded.as_json()))
+        write_part(tmp_path / LEDGER, date, date, [row])
+    for day in (22, 23, 24, 25, 26):
+        write_part(tmp_path / LEDGER, f"2026-11-{day}", "x", [green("g")])
+    again = new_night(tmp_path, "2026-11-29", "c", SMALL)
+    assert [slot.choices.seed for slot in again.slots if slot.part is Part.RED] == [28, 27]
 
 
 def test_a_new_red_is_tried_again_at_once_and_a_known_one_is_not(night: NightFiles) -> None:
