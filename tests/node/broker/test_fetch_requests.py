@@ -8,7 +8,7 @@ import pytest
 from node import limits
 from node.effects import SendResponse, TimeoutElapsed
 from node.errors import ErrorCode
-from node.ids import ConnectionId, NodeId, Offset
+from node.ids import MS, ConnectionId, NodeId, Offset
 from node.records.batch import read_header
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.broker_frames import decode_response, encode_request
@@ -115,6 +115,28 @@ def test_no_follower_is_remembered_that_is_none() -> None:
     assert remembered(client) == []
     assert client.fetch(AT, replica=FOLLOWER).partitions[0].error is ErrorCode.NONE
     assert remembered(client) == [FOLLOWER]
+
+
+def test_a_follower_that_goes_back_leaves_the_isr_in_time() -> None:
+    """Nothing else happens to the partition meanwhile, which had all that its leader has."""
+    client = Client()
+    broker, lag_ns = client.broker, 30_000 * MS  # replica.lag.time.max.ms
+    held = broker.node.core.role.replicas.find(AT)
+    assert held is not None
+    assert held.replica.leading is not None
+    client.produce(timed_batch(100, 200))
+    client.fetch(AT, offset=2, replica=FOLLOWER)
+    began = broker.now_ns
+    while broker.now_ns < began + 2 * lag_ns:
+        broker.elapse()
+    assert held not in broker.node.core.role.replicas.take_ahead()
+    assert held.replica.leading.isr.pending is None, "it has all, however long ago it asked"
+    client.fetch(AT, offset=1, replica=FOLLOWER)
+    began = broker.now_ns
+    while held.replica.leading.isr.pending is None:
+        assert broker.now_ns <= began + 2 * lag_ns
+        broker.elapse()
+    assert held.replica.leading.isr.pending.brokers == (ME,)
 
 
 def test_an_answer_is_no_larger_than_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
