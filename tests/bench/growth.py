@@ -156,7 +156,8 @@ def _wait_until_made(cluster: OwnCluster, count: int) -> None:
     """A replica is in the ISR of a new partition from the start, before its broker has a log."""
 
     def look() -> bool | None:
-        made = [len([*each.data.glob("[!_]*-*/")]) for each in cluster.brokers.values()]
+        whole = "[!_]*-*/partition.metadata"  # the last file of a new log
+        made = [len([*each.data.glob(whole)]) for each in cluster.brokers.values()]
         return min(made) >= count or None
 
     wait_until(look, f"each broker has {count:,} logs\n{cluster.told()}", _WITHIN_S)
