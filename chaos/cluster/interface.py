@@ -99,6 +99,14 @@ class ElrLevel(StrEnum):
     SAME = "1"
 
 
+class ElectionType(StrEnum):
+    """What an operator asks for where partitions have no leader (KIP-966, part two)."""
+
+    BALANCED = "longest-log-balanced"  # the longest log, once all are there that may have all
+    AGGRESSIVE = "longest-log-aggressive"  # the longest log of those that are there
+    DESIGNATION = "designation"  # the broker that is asked
+
+
 class Removal(StrEnum):
     """Whether a leader that is killed was asked before to remove itself from the voters."""
 

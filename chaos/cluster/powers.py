@@ -13,6 +13,7 @@ from chaos.cluster.interface import (
     Advertised,
     DiskSickness,
     DiskTrouble,
+    ElectionType,
     FaultEvidence,
     Link,
     NodeId,
@@ -162,6 +163,13 @@ class FeatureSetting(Protocol):
     async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
         """Ask a broker to finalize this level of eligible.leader.replicas.version; returns when it
         has answered."""
+
+
+@runtime_checkable
+class LeaderElecting(Protocol):
+    async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
+        """Ask a broker, once, for leaders of partitions that have none; returns when it has
+        answered. A designated leader is that broker."""
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from chaos.cluster.powers import (
     DiskTroubling,
     FeatureSetting,
     Killable,
+    LeaderElecting,
     Pausable,
     PowerCuttable,
     Readdressing,
@@ -43,6 +44,7 @@ class Ability(StrEnum):
     SYNC = "sync disks"
     MOVE_REPLICAS = "move replicas between log directories"
     FEATURES = "set levels of features"
+    ELECT = "have leaders elected"
     READDRESS = "start controllers with another advertised host"
     SWITCH = "let a node be the other of two programs"
     VOTES = "tell how controllers voted"
@@ -64,6 +66,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.SYNC: Syncable,
     Ability.MOVE_REPLICAS: ReplicaMoving,
     Ability.FEATURES: FeatureSetting,
+    Ability.ELECT: LeaderElecting,
     Ability.READDRESS: Readdressing,
     Ability.SWITCH: Switchable,
     Ability.VOTES: VoteReading,

@@ -59,6 +59,7 @@ class Aspect(StrEnum):
     ENTRANCE = "entrance"  # the way in for clients
     VOTERS = "voters"  # of the quorum
     FEATURES = "features"  # of the cluster
+    LEADERS = "leaders"  # of partitions
 
 
 class Fault(Protocol):

@@ -53,7 +53,6 @@ from chaos.scenarios.elr import (
     LAST_REPLICA_STANDING,
     UNCLEAN_LEADER,
     UNCLEAN_LEADER_REGISTERED,
-    UNCLEAN_RECOVERY,
 )
 from chaos.scenarios.fencing import (
     FENCED_REJOIN,
@@ -107,6 +106,7 @@ from chaos.scenarios.transactions import (
     REMEMBERED_COMMIT,
     TRANSFORM_EXACTLY_ONCE,
 )
+from chaos.scenarios.unclean_recovery import UNCLEAN_RECOVERY
 from chaos.scenarios.voters import (
     BOOTSTRAP,
     CHANGING_VOTERS,

@@ -125,62 +125,6 @@ ALL_UNCLEAN = Scenario(
 )
 
 
-# KIP-966, part two: every member of ISR and ELR was shut down uncleanly, and logs are compared.
-
-
-_UNCLEAN_RECOVERY_SCRIPT = Script(
-    steps=(
-        Until(condition=Acknowledged(300)),
-        Begin(name="third", fault=Kill(victim=THIRD)),
-        Until(condition=IsrIs((1, 2))),
-        Begin(name="second", fault=Kill(victim=SECOND)),
-        Until(condition=IsrIs((1,))),
-        Begin(name="last", fault=PowerOff(victim=LAST)),
-        Rest(seconds=4.0),  # longer than its session: nothing leads, and 1 and 2 are eligible
-        End(name="third"),
-        Rest(seconds=2.0),  # until 3 is unfenced, which lacks what was acknowledged without it
-        End(name="last"),
-        Rest(seconds=2.0),  # until 1 is, whose disk forgot what it had
-        End(name="second"),
-        Until(condition=Whole(3), within_s=60.0),
-    )
-)
-
-UNCLEAN_RECOVERY = Scenario(
-    name="unclean-recovery",
-    summary="all brokers go down uncleanly, and come back the worst first: which may lead?",
-    exists_for=("log-durability", "E10-best-replica-is-elected"),
-    description=(
-        "Brokers 3 and 2 are killed, then the power of 1 fails, so that no broker is eligible. "
-        "They come back one by one: 3 first, which lacks the records that were acknowledged "
-        "without it, then 1, whose disk forgot all, and at last 2, which has everything. With the "
-        "unclean recovery manager of KIP-966's part two the controller compares logs. Under "
-        "Aggressive it takes the best of those that are there, and the rest is lost, as was asked "
-        "for; under Balanced it waits for both that were eligible last, and nothing is lost."
-    ),
-    takes=TWO_OF_THREE,
-    faults=_UNCLEAN_RECOVERY_SCRIPT.faults,
-    script=_UNCLEAN_RECOVERY_SCRIPT,
-    default_duration_s=30.0,
-    load=PROMISED,
-    settings={**TWO_IN_SYNC, "elr": "on", "recovery": "balanced"},
-    sides=(
-        Side(
-            name="recovery=aggressive",
-            settings={"recovery": "aggressive"},
-            expected=LOSES_AS_ALLOWED,
-            promise="records are lost, as was asked for",
-        ),
-        Side(
-            name="recovery=balanced",
-            settings={"recovery": "balanced"},
-            expected=LOSES_NOTHING,
-            promise="none is lost: the broker that has them all is waited for",
-        ),
-    ),
-)
-
-
 # KIP-966: an operator disables eligible leader replicas while one of them holds the records.
 
 

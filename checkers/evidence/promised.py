@@ -36,6 +36,10 @@ CREATE, DELETE = "create-topic", "delete-topic"
 INTERNAL = "__"  # the prefix of the names of internal topics
 # The parameter of an operator's change of the level of eligible.leader.replicas.version.
 _ELR_LEVEL = "level"
+# The parameter of an operator's request for leaders, and the strategies that it may ask for.
+_ELECTION = "election"
+_DESIGNATION = "designation"
+_STRATEGIES = {"longest-log-balanced": BALANCED, "longest-log-aggressive": AGGRESSIVE}
 _NEVER_NS = int(np.iinfo(np.int64).min)
 _USUAL_REPLICATION = 3
 _COMPACTED = ("__consumer_offsets", "__transaction_state")
@@ -122,6 +126,9 @@ class AskedFor:
         self._levels = [
             fault for fault in faults if _ELR_LEVEL in fault.params and fault.may_have_bitten
         ]
+        self._elections = [
+            fault for fault in faults if _ELECTION in fault.params and fault.may_have_bitten
+        ]
         self._min_isr: dict[str, InForce] = {}
         self._of_all_brokers = _in_force(self._default_min_isr(), self.asked("set-min-isr"))
 
@@ -179,16 +186,35 @@ class AskedFor:
     def unclean(self, topic: str) -> bool:
         """Whether any replica may be elected if no eligible one is left."""
         settings = self._info.settings
+        if AGGRESSIVE in self.recoveries() or self.designated():
+            return True
         if strategy_of(self._info) != OFF:
-            return strategy_of(self._info) == AGGRESSIVE
+            return False
         usual = settings.get("unclean", settings.get(UNCLEAN, "off"))
         return (self._own(topic, UNCLEAN) or usual) in ("on", "true")
 
-    @property
-    def recovery(self) -> str:
-        """The strategy by which a partition that has lost all eligible leaders is recovered; "off"
-        where no recovery manager was asked for."""
-        return strategy_of(self._info)
+    def recoveries(self, at: int | None = None) -> frozenset[str]:
+        """The strategies by which a partition that has lost all eligible leaders may be recovered:
+        the manager's, "off" where none was asked for, and those that operators had asked for by a
+        time (ns); None: ever."""
+        asked = (_STRATEGIES.get(each) for each in self._asked_elections(at))
+        return frozenset({strategy_of(self._info), *(each for each in asked if each is not None)})
+
+    def designated(self, at: int | None = None) -> frozenset[int]:
+        """The brokers that operators had named by then for leaders of partitions without one."""
+        return frozenset(
+            node
+            for fault in self._elections
+            if fault.params[_ELECTION] == _DESIGNATION and (at is None or fault.t_start <= at)
+            for node in fault.nodes
+        )
+
+    def _asked_elections(self, at: int | None) -> Iterator[str]:
+        return (
+            fault.params[_ELECTION]
+            for fault in self._elections
+            if at is None or fault.t_start <= at
+        )
 
     def told(self, topic: str) -> Mapping[str, str]:
         """The brokers' setting, and the topic's own values that were asked for."""

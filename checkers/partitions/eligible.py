@@ -138,7 +138,8 @@ def no_other_is_elected(evidence: Evidence) -> CheckResult:
     That is allowed and counted, as is any election where unclean ones are on: others may have held
     more. With a recovery manager (part two) no last leader is elected for having led. Under
     Balanced a replica may be, once ISR and ELR are empty, and all that are last known to be
-    eligible are active; under Aggressive any may be, and under None none.
+    eligible are active; under Aggressive any may be, and under None none. An operator may ask for
+    either, or name a replica, whatever the strategy.
     """
     found = evidence.timeline
     if found is None:
@@ -332,17 +333,19 @@ def _isr_not_empty(batch: MetadataBatch, change: Change) -> str:
 
 
 def _may_elect(promised: AskedFor, batch: MetadataBatch, change: Change) -> bool:
+    """By the strategy, or by what an operator asked for."""
     before = change.before
     assert before is not None
-    match promised.recovery:
-        case promise.OFF:
-            return change.unclean or _last_known(batch, change)
-        case promise.BALANCED:
-            needed = before.last_known_elr or before.replicas
-            is_lost = batch.elr_on and not (before.isr or before.elr)
-            return is_lost and all(batch.active(change, node, ever=True) for node in needed)
-        case strategy:
-            return strategy == promise.AGGRESSIVE
+    strategies = promised.recoveries()
+    if promise.AGGRESSIVE in strategies or change.elected in promised.designated():
+        return True
+    if promise.OFF in strategies and (change.unclean or _last_known(batch, change)):
+        return True
+    if promise.BALANCED not in strategies:
+        return False
+    needed = before.last_known_elr or before.replicas
+    is_lost = batch.elr_on and not (before.isr or before.elr)
+    return is_lost and all(batch.active(change, node, ever=True) for node in needed)
 
 
 def _last_known(batch: MetadataBatch, change: Change) -> bool:

@@ -15,7 +15,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change
 from checkers.evidence.lives import NodeEvent, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.promised import BALANCED, recovers
+from checkers.evidence.promised import AGGRESSIVE, BALANCED, recovers
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import both, names
 from checkers.partitions.traced_replicas import METADATA, PartitionId, partition_of, traces_replicas
@@ -52,7 +52,8 @@ class Told(NamedTuple):
 def best_replica_is_elected(evidence: Evidence) -> CheckResult:
     """E10: An unclean recovery elects the replica with the highest leader epoch, then the highest
     log end, of those that answered in the partition's leader epoch and in the broker epoch in which
-    they are registered; under Balanced every last known eligible replica has answered.
+    they are registered; under Balanced every last known eligible replica has answered. Under None
+    there is none before an operator asks for it. A replica that an operator names is not compared.
 
     Brokers' own lines say what each answered. (KIP-966)
     """
@@ -66,6 +67,12 @@ def best_replica_is_elected(evidence: Evidence) -> CheckResult:
         for event in [_held(evidence, change)]
     ]
     asked = _asked(evidence)
+    named = evidence.promised.designated()
+    elections = [
+        (change, event)
+        for change, event in elections
+        if event is not None or change.elected not in named
+    ]
     violations = [
         violation
         for change, event in elections
@@ -129,6 +136,9 @@ def _faults(
         yield Violation(text, both(change))
         return
     rows = [*both(change), witness(event, "elected")]
+    strategies = evidence.promised.recoveries(at=event.t)
+    if not strategies & {AGGRESSIVE, BALANCED}:
+        yield Violation(f"{start}although no recovery was asked for", rows)
     answers = _answers(event)
     for node, answer in sorted(answers.items()):
         given = asked.get((_partition(change), before.leader_epoch, node), ())
@@ -150,7 +160,8 @@ def _faults(
         text = f"{start}with a log up to {mine.end} of epoch {mine.last_epoch}, although node "
         text += f"{best} answered that it has up to {other.end} of epoch {other.last_epoch}"
         yield Violation(text, rows)
-    lacking = [node for node in _needed(evidence, change) if node not in answers]
+    needed = () if AGGRESSIVE in strategies else _needed(change)
+    lacking = [node for node in needed if node not in answers]
     if lacking:
         text = f"{start}before [{names(tuple(lacking))}] answered, last known to be eligible"
         yield Violation(text, rows)
@@ -164,9 +175,8 @@ def _answers(event: NodeEvent) -> dict[int, Told]:
     }
 
 
-def _needed(evidence: Evidence, change: Change) -> tuple[int, ...]:
+def _needed(change: Change) -> tuple[int, ...]:
+    """Those that a Balanced recovery cannot do without."""
     before = change.before
     assert before is not None
-    if evidence.promised.recovery != BALANCED:
-        return ()
     return before.last_known_elr or before.replicas

@@ -15,6 +15,7 @@ from chaos.cluster.interface import (
     Addition,
     Advertised,
     DiskTrouble,
+    ElectionType,
     ElrLevel,
     MovedReplica,
     NodeId,
@@ -32,7 +33,13 @@ from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
-from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel, SyncDisks
+from chaos.nemesis.kinds.upkeep import (
+    ElectLeaders,
+    MoveReplicas,
+    Readdress,
+    SetElrLevel,
+    SyncDisks,
+)
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import FAULTS, fault_as_json, fault_from
@@ -160,6 +167,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(KillRemoved(victim=ControllerLeader(), removal=removal) for removal in Removal),
     *(AddBroker(victim=RandomBroker(), addition=addition) for addition in Addition),
     *(SetElrLevel(victim=RandomBroker(), level=level) for level in ElrLevel),
+    *(ElectLeaders(victim=RandomBroker(), election=election) for election in ElectionType),
 ]
 
 

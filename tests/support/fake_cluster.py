@@ -17,6 +17,7 @@ from chaos.cluster.interface import (
     Advertised,
     DiskSickness,
     DiskTrouble,
+    ElectionType,
     FaultEvidence,
     Link,
     NodeId,
@@ -220,6 +221,10 @@ class FakeCluster:
     async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
         self._called(f"set_elr_level {node} {level}")
         return FaultEvidence(bit=self.bites, what=f"level {level} is final")
+
+    async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
+        self._called(f"elect_leaders {node} {election}")
+        return FaultEvidence(bit=self.bites, what="1 leader was elected, and all others are led")
 
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         self._called(f"readdress {node} {advertised}")

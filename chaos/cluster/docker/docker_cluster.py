@@ -20,6 +20,7 @@ from chaos.cluster.docker.upkeep import change_host, committed_address, move_rep
 from chaos.cluster.interface import (
     Address,
     Advertised,
+    ElectionType,
     FaultEvidence,
     Link,
     NodeId,
@@ -28,7 +29,7 @@ from chaos.cluster.interface import (
     SlowAnswer,
     UnaskedEnd,
 )
-from chaos.cluster.probe import set_elr_level
+from chaos.cluster.probe import elect_leaders, set_elr_level
 from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology, host_name
@@ -195,6 +196,9 @@ class DockerCluster(OfTarget[Target]):
 
     async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
         return await set_elr_level(node, self.entries[node], level)
+
+    async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
+        return await elect_leaders(node, self.entries[node], election)
 
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         host = other_host(node, advertised)

@@ -13,6 +13,7 @@ from chaos.cluster.interface import (
     BrokenInvariant,
     DiskSickness,
     DiskTrouble,
+    ElectionType,
     FaultEvidence,
     Link,
     NodeId,
@@ -21,7 +22,7 @@ from chaos.cluster.interface import (
     SlowAnswer,
     UnaskedEnd,
 )
-from chaos.cluster.probe import set_elr_level
+from chaos.cluster.probe import elect_leaders, set_elr_level
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
@@ -305,6 +306,9 @@ class SimCluster(OfTarget[OwnNode]):
 
     async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
         return await set_elr_level(node, self.entries[node], level)
+
+    async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
+        return await elect_leaders(node, self.entries[node], election)
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
         return self._power_cuts.evidence(node)

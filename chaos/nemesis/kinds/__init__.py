@@ -60,6 +60,7 @@ KINDS: tuple[type[Fault], ...] = (
     removals.RemoveForGood,
     removals.KillRemoved,
     upkeep.SetElrLevel,
+    upkeep.ElectLeaders,
     additions.AddBroker,
 )
 

@@ -4,8 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Advertised, Cluster, ElrLevel, FaultEvidence, MovedReplica
-from chaos.cluster.powers import FeatureSetting, Readdressing, ReplicaMoving, Syncable
+from chaos.cluster.interface import (
+    Advertised,
+    Cluster,
+    ElectionType,
+    ElrLevel,
+    FaultEvidence,
+    MovedReplica,
+)
+from chaos.cluster.powers import (
+    FeatureSetting,
+    LeaderElecting,
+    Readdressing,
+    ReplicaMoving,
+    Syncable,
+)
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.parameters import always
@@ -157,6 +170,44 @@ class SetElrLevel:
         assert isinstance(cluster, FeatureSetting)
         node, *_ = hit.nodes  # one is enough: it is the level of the whole cluster
         return dict.fromkeys(hit.nodes, await cluster.set_elr_level(node, int(self.level)))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster  # there is nothing to undo
+        return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectLeaders:
+    """An operator asks a broker for leaders of all partitions that have none (KIP-966, part two,
+    ElectLeaders 3): `election=longest-log-balanced` for those with the longest log, once all are
+    there that may have everything; `longest-log-aggressive` for those of the replicas that are
+    there; `designation` for that broker itself.
+
+    Steps: ask the victim, which forwards the request to the active controller, and wait for the
+    answer. Cure: nothing, leaders stay.
+
+    Evidence: the answer confirms that each partition was given a leader, or that none needed one.
+
+    Limits: for our own node, as no released Kafka has these types. The first victim is asked, once:
+    if the answer is lost, it is not known whether it was done. The controller waits 20 s for
+    replicas.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("elect-leaders",)
+    kind: ClassVar[str] = "elect-leaders"
+    aspect: ClassVar[Aspect] = Aspect.LEADERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.ELECT,)
+    harm: ClassVar[Harm] = Harm()
+
+    victim: Victim
+    election: ElectionType = always(ElectionType.BALANCED)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, LeaderElecting)
+        node, *_ = hit.nodes
+        return dict.fromkeys(hit.nodes, await cluster.elect_leaders(node, self.election))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster  # there is nothing to undo

@@ -1,5 +1,6 @@
 """Unclean recovery: what the replicas answered, and which was elected (KIP-966, part two)."""
 
+import json
 import random
 from typing import Any
 
@@ -97,10 +98,35 @@ def no_controller_asked(run: Altered, _: random.Random) -> None:
     run.drop_events(lambda row: row["event"] == "c.recovered")
 
 
-@lie(E8, of=RECOVERY, target=BOTH)
+@lie(E10, of=RECOVERY)
 def an_operator_was_to_decide(run: Altered, _: random.Random) -> None:
-    """The strategy that was asked for is None, and a replica was elected all the same."""
+    """The strategy that was asked for is None, and a replica was elected before an operator asked
+    for it."""
     _strategy(run, "none")
+
+
+@lie(E8, of=RECOVERY, target=BOTH)
+def no_operator_decided(run: Altered, _: random.Random) -> None:
+    """The strategy is None, no operator asked for anything, and a replica was elected all the
+    same."""
+    _strategy(run, "none")
+    for fault in run.rows("faults"):
+        if fault["kind"] == "elect-leaders":
+            fault["params"] = "{}"
+
+
+@legal(E8, E10, of=RECOVERY)
+def an_operator_named_a_leader(run: Altered, _: random.Random) -> None:
+    """The strategy is None, no controller asked anything, and an operator named that very
+    replica."""
+    winner = elected(run)["leader"]
+    run.drop_events(lambda row: row["event"] == "c.recovered")
+    _strategy(run, "none")
+    run.inform(exists_for=())  # no election is left to compare
+    for fault in run.rows("faults"):
+        if fault["kind"] == "elect-leaders":
+            fault["nodes"] = [winner]
+            fault["params"] = json.dumps({"election": "designation"})
 
 
 @legal(E10, of=RECOVERY)

@@ -1,0 +1,90 @@
+"""Scenarios of unclean recovery: logs are compared, or an operator decides (KIP-966, part two)."""
+
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.upkeep import ElectLeaders
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.elr import LAST, SECOND, THIRD
+from chaos.scenarios.loads import (
+    LOSES_AS_ALLOWED,
+    LOSES_NOTHING,
+    PROMISED,
+    TWO_IN_SYNC,
+    TWO_OF_THREE,
+)
+
+# Every member of ISR and ELR was shut down uncleanly, and they come back the worst first.
+
+
+_UNCLEAN_RECOVERY_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=Kill(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Kill(victim=SECOND)),
+        Until(condition=IsrIs((1,))),
+        Begin(name="last", fault=PowerOff(victim=LAST)),
+        Rest(seconds=4.0),  # longer than its session: nothing leads, and 1 and 2 are eligible
+        End(name="third"),
+        Rest(seconds=2.0),  # until 3 is unfenced, which lacks what was acknowledged without it
+        End(name="last"),
+        Rest(seconds=2.0),  # until 1 is, whose disk forgot what it had
+        End(name="second"),
+        Rest(seconds=3.0),  # until 2 is: now all are back, and only an operator can change anything
+        Begin(name="operator", fault=ElectLeaders(victim=SECOND)),
+        Rest(seconds=1.0),  # clients are served meanwhile
+        End(name="operator"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+UNCLEAN_RECOVERY = Scenario(
+    name="unclean-recovery",
+    summary="all brokers go down uncleanly, and come back the worst first: which may lead?",
+    exists_for=("log-durability", "E10-best-replica-is-elected"),
+    description=(
+        "Brokers 3 and 2 are killed, then the power of 1 fails, so that no broker is eligible. "
+        "They come back one by one: 3 first, which lacks the records that were acknowledged "
+        "without it, then 1, whose disk forgot all, and at last 2, which has everything. With the "
+        "unclean recovery manager of KIP-966's part two the controller compares logs. Under "
+        "Aggressive it takes the best of those that are there, and the rest is lost, as was asked "
+        "for; under Balanced it waits for both that were eligible last, and nothing is lost. Under "
+        "None it does nothing: the partition has no leader until an operator asks for the longest "
+        "log, and nothing is lost either. With unclean.leader.election.enable instead of a manager "
+        "the first one that is there leads, whatever it has."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_UNCLEAN_RECOVERY_SCRIPT.faults,
+    script=_UNCLEAN_RECOVERY_SCRIPT,
+    default_duration_s=30.0,
+    load=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on", "recovery": "balanced"},
+    sides=(
+        Side(
+            name="recovery=aggressive",
+            settings={"recovery": "aggressive"},
+            expected=LOSES_AS_ALLOWED,
+            promise="records are lost, as was asked for",
+        ),
+        Side(
+            name="recovery=balanced",
+            settings={"recovery": "balanced"},
+            expected=LOSES_NOTHING,
+            promise="none is lost: the broker that has them all is waited for",
+        ),
+        Side(
+            name="recovery=none",
+            settings={"recovery": "none"},
+            expected=LOSES_NOTHING,
+            promise="none is lost: an operator is waited for",
+        ),
+        Side(
+            name="unclean=on",
+            settings={"recovery": "off", "unclean": "on"},
+            expected=LOSES_AS_ALLOWED,
+            promise="records are lost, as was asked for",
+        ),
+    ),
+)
