@@ -32,7 +32,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Every scenario in a few lines, or whole."""
-    from chaos.run.scenario_file import installed
+    from chaos.run.packages import SCENARIOS as OF_PACKAGES
+    from chaos.run.packages import offered
     from chaos.scenarios import SCENARIOS
 
     if parsed.json:
@@ -42,7 +43,7 @@ def run(parsed: argparse.Namespace) -> int:
     verbose: bool = parsed.verbose
     told = (in_full(each) if verbose else _short(each, column) for each in SCENARIOS.values())
     sys.stdout.write(("\n\n" if verbose else "\n").join(told))
-    if of_packages := installed():
+    if of_packages := offered(OF_PACKAGES):
         sys.stdout.write(f"\n\nof installed packages: {', '.join(of_packages)}")
     sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s longer than its faults\n")
     sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")

@@ -56,9 +56,10 @@ def of_run(asked: Expectation, info: RunInfo, judgement: Judgement) -> Expectati
 
 def require_known(expected: Expectation) -> None:
     """Checked before the run. Raises UsageError for an unknown check."""
+    from chaos.run.packages import own_checks
     from checkers.suite import CHECKS
 
-    known = sorted({each.id for each in CHECKS})
+    known = sorted({each.id for each in (*CHECKS, *own_checks())})
     for check in filter(None, (expected.check, *expected.also)):
         if check not in (*known, *_BY_THE_HARNESS) and not check.startswith(_INVARIANT):
             near = difflib.get_close_matches(check, known, n=3, cutoff=0.4) or known

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from chaos.run.packages import own_checks
 from chaos.run.plan_files import replay_line
 from chaos.run.seal import UnsealableError, seal
 from checkers.evidence.evidence import Evidence
@@ -18,7 +19,7 @@ from checkers.history.inventory import differences, has_any_file
 from checkers.history.sealed_run import Run, RunInfo, read_run_info
 from checkers.history.store import EVENTS, DamagedSealError, UnreadableRunError, read_run
 from checkers.page import render_page
-from checkers.suite import judge, write_verdict
+from checkers.suite import CHECKS, judge, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 
 PAGE = "report.html"
@@ -32,7 +33,7 @@ def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False)
     """Judge a run, sealing it first if need be, and leave all results in its directory.
 
     A damaged seal makes the run unknown; only `reseal` replaces it.
-    Raises UnsealableError.
+    Raises UnsealableError, and UsageError for a check of an installed package that cannot be had.
     """
     if reseal:
         _reseal(directory)
@@ -148,8 +149,9 @@ def broken_invariants(run: Run) -> list[CheckResult]:
 
 
 def _judged(evidence: Evidence, directory: Path) -> Judgement:
+    checks = (*CHECKS, *own_checks())
     try:
-        return judge(evidence, stopwatch=_stopwatch(evidence.info))
+        return judge(evidence, checks, _stopwatch(evidence.info))
     except Exception as error:  # noqa: BLE001 - whatever a checker throws, the run is not valid
         log_crash(directory, error)
         row = CheckResult(

@@ -25,9 +25,11 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Script, Until
 from chaos.nemesis.victims import OF_BROKERS, OneNode
+from chaos.run.packages import SCENARIOS as OF_PACKAGES
+from chaos.run.packages import offered, own_checks
 from chaos.run.plan import RunPlan
 from chaos.run.runtimes import DOCKER, RUNTIMES
-from chaos.run.scenario_file import ScenarioFile, installed, installed_file, scenarios_in
+from chaos.run.scenario_file import ScenarioFile, installed_file, scenarios_in
 from chaos.scenario import SCENARIO_SETTINGS, SIM, OnKafka, Scenario, Trial
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
@@ -153,6 +155,7 @@ def plan_of(choices: Choices) -> RunPlan:
     _require_taken(plan)
     _require_apart(plan)
     _require_victims(plan)
+    own_checks()  # one that cannot judge the run is told before it starts
     return plan
 
 
@@ -436,7 +439,7 @@ def scenario_of(name: str, file: ScenarioFile | None = None) -> Scenario:
     if name not in SCENARIOS:
         if (of_package := installed_file(name)) is not None:
             return _own_scenario(name, of_package)
-        told = like(name, [*SCENARIOS, *installed()])
+        told = like(name, [*SCENARIOS, *offered(OF_PACKAGES)])
         raise UsageError(f"unknown scenario {name!r}; {told}\n  try: kraft-chaos list")
     return SCENARIOS[name]
 

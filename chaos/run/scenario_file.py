@@ -9,8 +9,6 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -21,11 +19,11 @@ from chaos.errors import UsageError, explained, like
 from chaos.nemesis.recorded import VICTIM_WORDS, fault_named, victim_from
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import OneNode, Victim
+from chaos.run.packages import SCENARIOS, offered, package_of
 from chaos.scenario import Scenario
 from workloads.workload import Load
 from workloads.workload_kinds import KINDS
 
-GROUP = "kraft_chaos.scenarios"  # of entry points: NAME = "MODULE"
 _TOML = ".toml"
 _KEYS = {"name", "summary", "description", "duration_s", "workload", "load", "settings", "faults"}
 _LONGEST = 1e6  # of seconds, rates and counts
@@ -60,24 +58,10 @@ def read_scenario_file(path: Path) -> ScenarioFile:
         raise UsageError(f"--scenario-file: {path} is no text: {error}") from error
 
 
-@cache
-def installed() -> Mapping[str, EntryPoint]:
-    """The scenarios of installed packages, by name. Raises UsageError for a name that two have."""
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=GROUP):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise UsageError(
-                f"two packages have a scenario {entry.name!r}: {_package(other)} and "
-                f"{_package(entry)}\n  try: pip uninstall one of them"
-            )
-    return found
-
-
 def installed_file(name: str) -> ScenarioFile | None:
     """The module of an installed package that has this scenario, as a user's own file; None if no
     package has it. Raises UsageError for a module that cannot be found or read."""
-    entry = installed().get(name)
+    entry = offered(SCENARIOS).get(name)
     if entry is None:
         return None
     try:
@@ -85,14 +69,10 @@ def installed_file(name: str) -> ScenarioFile | None:
         text = Path(str(spec.origin if spec else None)).read_text(encoding="utf-8")
     except Exception as error:
         raise UsageError(
-            f"scenario {name!r} of {_package(entry)}: {entry.module} cannot be read: "
+            f"scenario {name!r} of {package_of(entry)}: {entry.module} cannot be read: "
             f"{type(error).__name__}: {error}\n  try: python -c 'import {entry.module}'"
         ) from error
     return ScenarioFile(name=f"{entry.module}.py", text=text)
-
-
-def _package(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
 
 
 def scenarios_in(file: ScenarioFile) -> Mapping[str, Scenario]:

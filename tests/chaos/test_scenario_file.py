@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.victims import ControllerLeader
-from chaos.run.scenario_file import ScenarioFile, installed, scenarios_in
+from chaos.run.scenario_file import ScenarioFile, scenarios_in
 from tests.support.readme import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "own-scenarios.md").read_text()
@@ -185,78 +184,3 @@ def test_what_cannot_be_hit_is_refused_before_anything_starts(
     assert main(["run", "--scenario-file", str(file), *QUICK, "--out", str(out)]) == 254
     assert why in capsys.readouterr().err
     assert not out.exists()
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Puts packages on the path as pip does: a module, and metadata with its entry point."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def put(name: str, text: str, scenario: str = "kill-once") -> None:
-        (tmp_path / f"{name}_chaos.py").write_text(text)
-        info = tmp_path / f"{name}-1.2.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
-        entry = f"[kraft_chaos.scenarios]\n{scenario} = {name}_chaos\n"
-        (info / "entry_points.txt").write_text(entry)
-        installed.cache_clear()
-
-    yield put
-    monkeypatch.undo()
-    installed.cache_clear()
-
-
-def test_a_scenario_of_an_installed_package_is_run_and_recorded_whole(
-    install: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install("mine", of_page("python"))
-    assert main(["list"]) == 0
-    assert "of installed packages: kill-once\n" in capsys.readouterr().out
-    out = str(tmp_path / "runs")
-    assert main(["run", "kill-once", *QUICK, "--json", "--out", out]) == 0
-    ran = Path(json.loads(capsys.readouterr().out)["directory"])
-    assert plan_of_run(ran).file == ScenarioFile(name="mine_chaos.py", text=of_page("python"))
-    assert main(["run", "kill-onse", *QUICK, "--out", out]) == 254
-    assert "like it: kill-once" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("packages", "name", "why"),
-    [
-        (
-            [("mine", "", "kill-once"), ("other", "", "kill-once")],
-            "kill-once",
-            "two packages have a scenario 'kill-once'",
-        ),
-        ([("mine", of_page("python"), "baseline")], "baseline", "no scenario 'baseline'"),
-        (
-            [("mine", of_page("python").replace("kill-once", "baseline"), "baseline")],
-            "baseline",
-            "mine_chaos.py: baseline is one of ours",
-        ),
-        ([("mine", "import nothing_of_that_name", "x")], "x", "mine_chaos.py: ModuleNotFoundError"),
-    ],
-)
-def test_a_package_that_cannot_be_is_refused_by_name(
-    install: Callable[..., None],
-    packages: list[tuple[str, str, str]],
-    name: str,
-    why: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for package in packages:
-        install(*package)
-    out = tmp_path / "runs"
-    assert main(["run", name, *QUICK, "--out", str(out)]) == 254
-    assert why in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_a_module_that_is_gone_is_told_with_its_package(
-    install: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install("mine", "")
-    (tmp_path / "mine_chaos.py").unlink()
-    assert main(["run", "kill-once", *QUICK, "--out", str(tmp_path / "runs")]) == 254
-    assert "scenario 'kill-once' of mine 1.2: mine_chaos cannot be read" in capsys.readouterr().err
