@@ -3,7 +3,7 @@
 planning.py       a plan from a user's choices
 plan.py           a plan as one value
 plan_files.py     a plan to and from `run.json`, and as a command line
-packages.py       scenarios and checks of installed packages
+packages.py       scenarios, faults and checks of installed packages
 installation.py   installs what a run needs and the machine lacks
 launch.py         makes directory, world and cluster of a plan, and runs it
 runtimes.py       the runtimes by name: containers and virtual time

@@ -9,6 +9,7 @@ from chaos.cluster.targets.named import NODE
 from chaos.conditions import conditions_from
 from chaos.errors import UsageError
 from chaos.nemesis.recorded import schedule_from, windows_as_json
+from chaos.run.packages import own_faults
 from chaos.run.plan import RunPlan
 from chaos.run.planning import Choices, plan_of
 from chaos.run.scenario_file import ScenarioFile, scenarios_in
@@ -52,11 +53,13 @@ def plan_as_json(plan: RunPlan) -> dict[str, Any]:
 
 
 def plan_from(content: Mapping[str, Any]) -> RunPlan:
-    """The inverse of `plan_as_json`. Raises NotAPlanError."""
+    """The inverse of `plan_as_json`. Raises NotAPlanError, and UsageError for an installed kind of
+    fault that cannot be had."""
     if not content:
         raise NotAPlanError("its run.json has no plan: it was recorded by an older version")
     if content.get("format") != FORMAT:
         raise NotAPlanError(f"its plan has the format {content.get('format')}, not {FORMAT}")
+    own_faults()
     try:
         return _plan(content)
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:

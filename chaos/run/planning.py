@@ -26,7 +26,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Script, Until
 from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.run.packages import SCENARIOS as OF_PACKAGES
-from chaos.run.packages import offered, own_checks
+from chaos.run.packages import offered, own_checks, own_faults
 from chaos.run.plan import RunPlan
 from chaos.run.runtimes import DOCKER, RUNTIMES
 from chaos.run.scenario_file import ScenarioFile, installed_file, scenarios_in
@@ -120,6 +120,7 @@ class Choices:
 def plan_of(choices: Choices) -> RunPlan:
     """The plan of these choices on that runtime; a swarm's seed decides the rest. Raises
     UsageError."""
+    own_faults()  # its scenario may name them
     if choices.file is None:
         choices = replace(choices, file=installed_file(choices.scenario))
     scenario = scenario_of(choices.scenario, choices.file)

@@ -9,7 +9,8 @@ import pytest
 
 from chaos.campaign.recorded_run import plan_of_run
 from chaos.cli import main
-from chaos.run.packages import offered, own_checks
+from chaos.nemesis.kinds import BY_KIND
+from chaos.run.packages import offered, own_checks, own_faults
 from chaos.run.scenario_file import ScenarioFile
 from tests.chaos.test_scenario_file import QUICK, of_page
 
@@ -30,7 +31,28 @@ def busy(evidence):
 """
 
 
+FAULT = "[kraft_chaos.faults]\n{} =:Nudge"
+NUDGE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaos.nemesis.kinds.processes import Terminate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nudge(Terminate):
+    kinds: ClassVar = ("nudge",)
+    kind: ClassVar = "nudge"
+"""
+NUDGED = """
+name = "nudged"
+faults = [{fault = "nudge", victim = "leader", at_s = 1, hold_s = 1}]
+"""
+
+
 def forget() -> None:
+    BY_KIND.pop("nudge", None)
+    own_faults.cache_clear()
     offered.cache_clear()
     own_checks.cache_clear()
 
@@ -162,6 +184,45 @@ def test_a_check_that_cannot_judge_is_refused_before_anything_starts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     install("mine", text, CHECK.format(name))
+    out = tmp_path / "runs"
+    assert main(["run", "baseline", *QUICK, "--out", str(out)]) == 254
+    assert why in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_fault_of_an_installed_package_is_injected_recorded_and_replayed(
+    install: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("mine", NUDGE, FAULT.format("nudge"))
+    (tmp_path / "mine.toml").write_text(NUDGED)
+    out, file = str(tmp_path / "runs"), str(tmp_path / "mine.toml")
+    assert main(["run", "--scenario-file", file, *QUICK, "--json", "--out", out]) == 0
+    ran = Path(json.loads(capsys.readouterr().out)["directory"])
+    (done,) = json.loads((ran / "schedule.json").read_text())["done"]
+    assert (done["kind"], done["bit"]) == ("nudge", True)
+    forget()
+    assert main(["replay", str(ran), "--out", str(tmp_path / "again")]) == 0
+    assert "byte for byte as recorded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "why"),
+    [
+        (NUDGE, "nudje", "fault 'nudje' of mine 1.2: mine_chaos:Nudge is no kind of that name"),
+        ("Nudge = 3", "nudge", "mine_chaos:Nudge is no kind of that name"),
+        ("import nothing_of_that_name", "nudge", "cannot be imported: ModuleNotFoundError"),
+        (NUDGE.replace('("nudge",)', '("kill",)'), "kill", "there is a kind 'kill' already"),
+    ],
+)
+def test_a_fault_that_cannot_be_injected_is_refused_before_anything_starts(
+    install: Callable[..., None],
+    text: str,
+    name: str,
+    why: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    install("mine", text, FAULT.format(name))
     out = tmp_path / "runs"
     assert main(["run", "baseline", *QUICK, "--out", str(out)]) == 254
     assert why in capsys.readouterr().err

@@ -64,7 +64,16 @@ KINDS: tuple[type[Fault], ...] = (
     additions.AddBroker,
 )
 
-BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
+BY_KIND: dict[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
 MENACES: Mapping[str, SwarmSpec] = {
     name: spec for kind in KINDS for name, spec in kind.swarm_specs.items()
 }
+
+
+def add(kind: type[Fault]) -> None:
+    """Let a kind that is not ours be named in scenarios and recorded schedules from now on; no
+    swarm draws it. Raises ValueError for a name that is taken."""
+    for name in kind.kinds:
+        if BY_KIND.get(name, kind) is not kind:
+            raise ValueError(f"there is a kind {name!r} already")
+    BY_KIND.update(dict.fromkeys(kind.kinds, kind))
