@@ -128,7 +128,7 @@ def night_date(text: str) -> str:
 def run(parsed: argparse.Namespace) -> int:
     """The night's exit code."""
     from chaos.nightly.carry_out import Conductor, carry_out
-    from chaos.nightly.night import LEDGER, begin, last_night, new_night, trim
+    from chaos.nightly.night import LEDGER, begin, hold, last_night, new_night, trim
     from chaos.nightly.plan import commit_now
     from chaos.progress import ConsoleProgress
     from checkers.verdict import counted
@@ -152,19 +152,19 @@ def run(parsed: argparse.Namespace) -> int:
         return 0
     progress = ConsoleProgress()
     _preflight(night, progress.tell)
-    if parsed.resume:
-        night.clear()
-    else:
+    if not parsed.resume:
         begin(night)
     progress.tell(f"night of {night.date} into {night.directory}")
     before = [each for each in read_nights(out / LEDGER) if each.date < night.date]
     known = [(row.scenario, row.fingerprint) for each in before for row in each.rows if row.is_red]
-    conductor = Conductor(night, progress, known)
-    try:
-        carry_out(conductor)
-    finally:
-        progress.end()
-        night.publish()
+    with hold(night, progress.tell) as lock:
+        night.clear()
+        conductor = Conductor(night, progress, known, [lock])
+        try:
+            carry_out(conductor)
+        finally:
+            progress.end()
+            night.publish()
     if removed := trim(out, night.settings.keep_nights):
         kept = counted(night.settings.keep_nights, "night")
         progress.tell(f"removed {counted(len(removed), 'green run')} from before the last {kept}")

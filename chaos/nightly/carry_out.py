@@ -50,10 +50,16 @@ class Conductor:
     """The state that lanes share: what comes next, and what has landed."""
 
     def __init__(
-        self, night: NightFiles, progress: Progress, known: Sequence[tuple[str, str]] = ()
+        self,
+        night: NightFiles,
+        progress: Progress,
+        known: Sequence[tuple[str, str]] = (),
+        inherited: Sequence[int] = (),
     ) -> None:
-        """`known`: the groups (scenario, fingerprint) of earlier nights, which are not repeated."""
+        """`known`: the groups (scenario, fingerprint) of earlier nights, which are not repeated;
+        `inherited`: descriptors of the processes of runs in containers (`night.hold`)."""
         self.night = night
+        self.inherited = tuple(inherited)
         self._progress = progress
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -260,6 +266,7 @@ def _in_its_process(conductor: Conductor, order: RunOrder) -> LedgerRow | None:
         text=True,
         env={**os.environ, "KRAFT_CHAOS_NIGHT": str(os.getpid())},
         start_new_session=True,  # a Ctrl-C at the terminal ends the night, which ends it in order
+        pass_fds=conductor.inherited,
     )
     why = ""
     told: str | None = json.dumps(order.as_json())

@@ -6,9 +6,12 @@ OUT/night-DATE/rows/KEY.json           a run that is done; written in one step
 OUT/night-DATE/runs/KEY/               its directory, where it is kept
 """
 
+import fcntl
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from spark_reports.ledger import LedgerRow, read_nights, row_from, write_part
 
 LEDGER = "ledger"
 _PLAN = "night.json"
+_LOCK = ".lock"
 _FORMAT = 1
 _NIGHTS_BACK = 7  # of which the reds are run again
 _DATE_LENGTH = len("2026-11-28")
@@ -76,6 +80,25 @@ class NightFiles:
         for home in self.runs.iterdir():
             if home.name not in done:
                 shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def hold(night: NightFiles, tell: Callable[[str], None]) -> Iterator[int]:
+    """Work on a night alone: wait until no other process of it is left. Gives a descriptor.
+
+    A run in containers inherits it. One whose night was killed still judges and tidies up in its
+    directory, where a resumed night would run the same slot.
+    """
+    descriptor = os.open(night.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"waiting: another process is at work on the night of {night.date}")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def trim(out: Path, newest: int) -> list[Path]:

@@ -1,15 +1,16 @@
 """What a night runs, in which order; settings; and that it goes on where it was."""
 
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
 from chaos.errors import OperatorError, UsageError
 from chaos.nightly.carry_out import Conductor
-from chaos.nightly.night import LEDGER, NightFiles, begin, last_night, new_night, trim
+from chaos.nightly.night import LEDGER, NightFiles, begin, hold, last_night, new_night, trim
 from chaos.nightly.plan import (
     Part,
     exploration,
@@ -353,3 +354,26 @@ def test_green_runs_of_old_nights_are_removed_and_red_ones_are_kept(tmp_path: Pa
         assert home.exists() == (number == 3 or bool(red))
     assert trim(tmp_path, 1) == []
     assert len([*tmp_path.glob("night-2026-11-27*/rows/*.json")]) == 6
+
+
+def test_a_night_is_worked_on_by_one_process_and_what_its_killed_one_left_is_waited_for(
+    night: NightFiles,
+) -> None:
+    told: list[str] = []
+    came = Event()
+
+    def resume() -> None:
+        with hold(night, told.append):
+            came.set()
+
+    with hold(night, told.append) as lock:
+        assert told == []
+        run = subprocess.Popen(["sleep", "600"], pass_fds=[lock])
+    resumed = Thread(target=resume)
+    resumed.start()
+    assert not came.wait(0.5)
+    assert told == [f"waiting: another process is at work on the night of {NIGHT}"]
+    run.kill()
+    run.wait()
+    resumed.join(30)
+    assert came.is_set()
