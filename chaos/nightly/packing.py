@@ -5,7 +5,8 @@ simulated one computes all the time, in virtual time, and may wait. So simulated
 containers (`running.perform_simulated`), and what runs in containers record decides: how near their
 machine was to being starved, as a share of the bound from which on no node is accused
 (`checkers.evidence.starvation`). Near it, one run at a time fewer goes on, a simulated one first;
-far from it, twice in a row, one more, in containers first.
+far from it, twice in a row, one more, in containers first. One of each always goes on: what others
+do on the machine must not keep a night from its work.
 """
 
 from pathlib import Path
@@ -35,7 +36,7 @@ class Packing:
         """A run in containers has ended, with this strain on the machine; 0: not measured."""
         if strain >= _NEAR:
             self._calm = 0
-            if self.simulated > 0:
+            if self.simulated > 1:
                 self.simulated -= 1
             elif self.contained > 1:
                 self.contained -= 1
