@@ -7,21 +7,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, NodeStatus
-from chaos.cluster.topology import brokers_of
+from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.errors import OperatorError, UsageError
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import Condition, Sight, Whole
 from chaos.nemesis.book import HostedPartition
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
-from chaos.nemesis.victims import (
-    AllBrokers,
-    EligibleBroker,
-    InSyncFollower,
-    OneNode,
-    PartitionLeader,
-    RandomBroker,
-)
+from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import Progress
 from chaos.run.runtimes import why_lacking
@@ -36,7 +29,6 @@ from workloads.wire.topic_partitions import (
 _LEADER_WITHIN_S = 15.0
 _PAUSE_S = 0.1
 _THEN = "\n  try: heal first (kraft-chaos heal, Cluster.heal), or name another node"
-_OF_BROKERS = (PartitionLeader, InSyncFollower, EligibleBroker, RandomBroker, AllBrokers)
 
 _Found = TypeVar("_Found")
 
@@ -62,7 +54,7 @@ def require(cluster: Cluster, fault: Fault) -> None:
     if isinstance(victim, OneNode) and victim.node not in cluster.nodes:
         known = ", ".join(map(str, cluster.nodes))
         raise UsageError(f"unknown node {victim.node}; known: {known}")
-    if isinstance(victim, _OF_BROKERS) and not brokers_of(cluster):
+    if isinstance(victim, OF_BROKERS) and not brokers_of(cluster):
         raise UsageError(f"{victim}: this cluster has no brokers")
     missing = lacking(cluster, needs_of([fault]))
     if missing:
@@ -72,15 +64,20 @@ def require(cluster: Cluster, fault: Fault) -> None:
 
 
 async def begin(
-    cluster: Cluster, fault: Fault, hits: Sequence[Hit], links: tuple[Link, ...] | None = None
+    cluster: Cluster,
+    fault: Fault,
+    hits: Sequence[Hit],
+    rng: random.Random,
+    links: tuple[Link, ...] | None = None,
 ) -> Hit:
-    """Let a fault begin beside those that last. `links`: some of those that it would cut. Raises
-    OperatorError where there is no victim, or another fault holds it."""
+    """Let a fault begin beside those that last. `rng` draws among several possible victims;
+    `links`: some of those that it would cut. Raises OperatorError where there is no victim, or
+    another fault holds it."""
     view = PartitionView(cluster)
     try:
         nodes = await _with_probe(
             cluster,
-            lambda probe: resolve(fault.victim, cluster, probe, random.Random(), lookout=view),
+            lambda probe: resolve(fault.victim, cluster, probe, rng, lookout=view),
         )
     except NoVictimError as error:
         raise OperatorError(f"{error}: there is no node for the fault{_THEN}") from error
@@ -128,6 +125,31 @@ async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_
         return await ask(probe)
     finally:
         await probe.close()
+
+
+async def is_new(cluster: Cluster, within_s: float) -> bool:
+    """Whether, within the time, all nodes run, all controllers answer and one leads, and every
+    broker says that there are no topics of clients."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within_s
+    probe = QuorumProbe(driver_for(cluster, controllers_of(cluster)))
+    view = PartitionView(cluster)
+    try:
+        while loop.time() < deadline:
+            claims = (await view.look()).claims
+            statuses = [await cluster.status(node) for node in cluster.nodes]
+            if (
+                set(statuses) == {NodeStatus.RUNNING}
+                and set(claims) == set(brokers_of(cluster))
+                and not any(claims.values())
+                and await probe.wait_until_whole(deadline - loop.time())
+            ):
+                return True
+            await asyncio.sleep(_PAUSE_S)
+    finally:
+        view.close()
+        await probe.close()
+    return False
 
 
 class PartitionView:

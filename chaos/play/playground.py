@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -188,7 +189,7 @@ def inject_fault(ground: ClusterRef, name: str, *, node: int | None, as_json: bo
         _require_up(ground, cluster)
         require(cluster, fault)
         ground.injected.require_writable()
-        hit = asyncio.run(begin(cluster, fault, ground.injected.hits()))
+        hit = asyncio.run(begin(cluster, fault, ground.injected.hits(), random.Random()))
         ground.injected.add(hit)
         version = cluster.version
     if as_json:

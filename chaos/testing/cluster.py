@@ -6,15 +6,18 @@ with or without a loop, and in any thread.
 
 import asyncio
 import os
-import signal
-import threading
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from types import TracebackType
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster as Inner
@@ -24,21 +27,22 @@ from chaos.cluster.targets.named import BROKERS, UnknownTargetError, release_of
 from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.errors import UsageError
 from chaos.nemesis.awaited import Condition, ElrIs, IsrIs, Leaderless, Led, Whole
-from chaos.nemesis.fault import Fault, Hit
+from chaos.nemesis.fault import Aspect, Fault, Hit
 from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.recorded import fault_named
 from chaos.nemesis.victims import OneNode
-from chaos.play.by_hand import PartitionView, begin, create, end, require
+from chaos.play.by_hand import PartitionView, begin, create, end, is_new, require
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
 from chaos.run.runtimes import DOCKER, RUNTIMES
 from chaos.testing.faults import Aim, victim_of
+from chaos.testing.waiting import LoopThread, interrupted_by_signals
 
 _NONE: Mapping[str, str] = {}
 _NUMBERS = count(1)
-_ENDED_BY = (signal.SIGTERM, signal.SIGHUP)
-
-T = TypeVar("T")
+_TOPIC_WITHIN_S = 30.0
+_NEW_WITHIN_S = 20.0
+_FOR_GOOD = (Aspect.VOTERS, Aspect.FEATURES)
 
 
 class NoEffectError(Exception):
@@ -99,7 +103,8 @@ class Cluster:
     `target` is `node`, `kafka` or `kafka:VERSION`; `brokers` how many of them are brokers (Apache
     Kafka has three unless told otherwise, our own node none); `nodes` the number of our own
     controllers, where there are no brokers; `settings` are those of `kraft-chaos up --set`. With
-    `evidence`, the logs and disks of all nodes are there after a block that failed.
+    `evidence`, the logs and disks of all nodes are there after a block that failed. `seed` draws
+    among several possible victims.
 
     Raises UsageError for what there is not, OperatorError and SetupError where there is no engine
     or image, ClusterError when nodes do not come up: each says what, where, and the next command.
@@ -115,6 +120,7 @@ class Cluster:
         brokers: int | None = None,
         settings: Mapping[str, str] = _NONE,
         evidence: Path | None = None,
+        seed: int | None = None,
     ) -> None:
         try:
             release_of(target)
@@ -127,9 +133,12 @@ class Cluster:
         require_layout(target, nodes, self._settings)
         self._inner_or_none: Inner | None = None
         self._ending = ExitStack()
-        self._loop = _Loop()
+        self._loop = LoopThread()
         self._faults: list[Injected] = []
-        self.name = f"test-{os.getpid():x}-{next(_NUMBERS)}"
+        self._events: list[str] = []
+        self._is_changed = False  # in a way that no heal undoes
+        self.draw_from(seed)
+        self.name = f"api-{os.getpid():x}-{next(_NUMBERS)}"
 
     def __enter__(self) -> "Cluster":
         if self._inner_or_none is not None:
@@ -145,10 +154,11 @@ class Cluster:
         with ExitStack() as ending:
             ending.enter_context(self._loop)
             ending.callback(lambda: self._loop.to_its_end(self._inner.destroy()))
-            ending.enter_context(_interrupted_by_signals())
+            ending.enter_context(interrupted_by_signals())
             ending.enter_context(self._evidence_kept())
             self._loop.call(create(self._inner, ConsoleProgress(quiet=True)))
             self._ending = ending.pop_all()
+        self._note(f"up: {self.version}")
         return self
 
     def __exit__(
@@ -179,6 +189,13 @@ class Cluster:
         except ClusterError as error:  # it never came up
             return f"no logs and disks of cluster {self.name}: {error}"
         return f"logs and disks of cluster {self.name}: {into}"
+
+    def draw_from(self, seed: int | None) -> None:
+        """From now on, victims are drawn from this seed."""
+        self._rng = random.Random(seed)
+
+    def _note(self, what: str) -> None:
+        self._events.append(f"{datetime.now(UTC):%H:%M:%S.%f}"[:-3] + f" {what}")
 
     def collect(self, into: Path) -> None:
         """Copy logs (`logs/node-N.log`, `.err`) and disks (`disks/node-N/`) of all nodes."""
@@ -226,6 +243,11 @@ class Cluster:
         """Those that last, the oldest first."""
         return tuple(self._faults)
 
+    @property
+    def events(self) -> Sequence[str]:
+        """What was done to it, and what that proved, with the time of day (UTC)."""
+        return tuple(self._events)
+
     def status(self, node: int) -> NodeStatus:
         return self._loop.call(self._inner.status(self._known(node)))
 
@@ -259,10 +281,12 @@ class Cluster:
                 "  try: wait_until(isr=[1, 2], topic='orders', partition=0)"
             )
         if not self.brokers:
-            raise UsageError(
-                f"cluster {self.name} has no brokers, and no partitions\n  try: Cluster(brokers=3)"
-            )
+            raise UsageError(f"{self._no_brokers}, and no partitions\n  try: Cluster(brokers=3)")
         self._loop.call(self._wait_until(asked, topic, partition, within_s))
+
+    @property
+    def _no_brokers(self) -> str:
+        return f"cluster {self.name} has no brokers"
 
     async def _wait_until(
         self, asked: Sequence[Condition], topic: str, partition: int | None, within_s: float
@@ -283,6 +307,22 @@ class Cluster:
             view.close()
 
     # What is done to it.
+
+    def create_topic(
+        self, name: str, *, partitions: int = 1, replicas: int = 3, min_isr: int = 2
+    ) -> None:
+        """Returns when every broker says that every replica of it is in sync. Raises ClusterError
+        with what a broker answered."""
+        brokers = self.brokers
+        if not brokers:
+            raise UsageError(f"{self._no_brokers}, and no topics\n  try: Cluster(brokers=3)")
+        topic = NewTopic(name, partitions, replicas, config={"min.insync.replicas": str(min_isr)})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        try:
+            admin.create_topics([topic])[name].result(_TOPIC_WITHIN_S)
+        except KafkaException as error:
+            raise ClusterError(f"topic {name} was not created: {error}") from error
+        self.wait_until(whole=True, topic=name)
 
     def fault(self, what: str | Fault, victim: Aim | None = None, **parameters: object) -> Injected:
         """Begin a fault, by a name of `kraft-chaos inject --help` (`kill-leader`), by a kind of
@@ -335,17 +375,43 @@ class Cluster:
             if not faults or each in faults:
                 found += self._loop.call(end(self._inner, [each.hit]))
                 self._faults.remove(each)
+                told = found[-1][1]
+                effect = "took effect" if told.bit else "TOOK NO EFFECT"
+                self._note(f"healed: {each!r}; it {effect}: {told.what}")
         if proved and (idle := [(hit, told) for hit, told in found if not told.bit]):
             hit, told = idle[0]
             nodes = ", ".join(map(str, hit.nodes))
             raise NoEffectError(f"{hit.fault.kind} of node {nodes} took no effect: {told.what}")
         return [told for _, told in found]
 
+    def reset(self) -> bool:
+        """Heal all faults, proved, and delete all topics. Whether it is as it was when it came up:
+        False after a disk was lost, or voters or features were changed."""
+        self.heal()
+        if self._is_changed:
+            return False
+        return self._deletes_topics() and self._loop.call(is_new(self._inner, _NEW_WITHIN_S))
+
+    def _deletes_topics(self) -> bool:
+        if not self.brokers:
+            return True
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        try:
+            found = admin.list_topics(timeout=_TOPIC_WITHIN_S).topics
+            names = [name for name in found if not name.startswith("__")]
+            for deleted in admin.delete_topics(names).values() if names else ():
+                deleted.result(_TOPIC_WITHIN_S)
+        except KafkaException:
+            return False
+        return True
+
     def _inject(self, fault: Fault, links: tuple[Link, ...] | None = None) -> Injected:
         require(self._inner, fault)
         hits = [each.hit for each in self._faults]
-        begun = Injected(self, self._loop.call(begin(self._inner, fault, hits, links)))
+        begun = Injected(self, self._loop.call(begin(self._inner, fault, hits, self._rng, links)))
         self._faults.append(begun)
+        self._is_changed |= fault.harm.wipes or fault.aspect in _FOR_GOOD
+        self._note(f"began: {begun!r}")
         return begun
 
     def _known(self, node: int) -> NodeId:
@@ -385,76 +451,3 @@ def _conditions(
     found += [Led((leader,))] if leader is not None else []
     found += [Leaderless()] if leaderless else []
     return [*found, Whole(brokers)] if brokers else found
-
-
-class _Loop:
-    """An event loop in a thread; usable within its block."""
-
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> None:
-        started = threading.Event()
-
-        async def serve() -> None:
-            self._loop = asyncio.get_running_loop()
-            self._closing = asyncio.Event()
-            started.set()
-            await self._closing.wait()
-
-        self._thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
-        self._thread.start()
-        started.wait()
-
-    def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._closing.set)
-        self._thread.join()
-        self._thread = None
-
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Its result; it is cancelled when the waiting is interrupted."""
-        if self._thread is None:
-            work.close()
-            raise UsageError("the cluster is not up any more\n  try: within its `with` block")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """Its result; interruptions wait until it has one."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        interrupted: KeyboardInterrupt | None = None
-        while not future.done():
-            try:
-                future.exception()
-            except KeyboardInterrupt as error:
-                interrupted = error
-        if interrupted is not None and future.exception() is None:
-            raise interrupted
-        return future.result()
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, unless somebody handles them, be as Ctrl-C within the block: they
-    would end the process with its containers running. Python hears signals in its main thread only.
-    """
-    handled: list[signal.Signals] = []
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
-    if threading.current_thread() is threading.main_thread():
-        for number in _ENDED_BY:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, interrupt)
-                handled.append(number)
-    try:
-        yield
-    finally:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,5 @@
-"""The plug-in of pytest: the fixture `chaos_run`, the marker `chaos`, seeds, pages of failed tests.
+"""The plug-in of pytest: the fixtures `chaos_run` and `kraft_cluster`, their markers, seeds, what
+failed tests leave.
 
 pytest imports this in every session, so the harness is imported only where a test asks for it.
 """
@@ -7,19 +8,42 @@ import hashlib
 import random
 import shutil
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
-    from chaos.testing import Run
+    from chaos.testing import Cluster, Run
+    from chaos.testing.pool import Pool
 
 _SEED = pytest.StashKey[int]()
 _RUNS = pytest.StashKey["list[Run]"]()
+_CLUSTER = pytest.StashKey["_Used"]()
 _FAILED = pytest.StashKey[bool]()
 _WORKER_SEED = "chaos_seed"
 _LARGEST = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """The cluster of a test."""
+
+    cluster: "Cluster"
+    seed: int
+    evidence: Path
+
+    def kept(self) -> str:
+        """What was done to it; its logs and disks are where the text says."""
+        from chaos.testing import ClusterError
+
+        try:
+            self.cluster.collect(self.evidence)
+            where = f"logs and disks: {self.evidence}"
+        except (ClusterError, OSError) as error:
+            where = f"no logs and disks: {error}"
+        return "\n".join([*self.cluster.events, where])
 
 
 class RunScenario(Protocol):
@@ -52,6 +76,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "chaos(**options): options of the runs of this test, as of chaos.testing.run_scenario: "
         "runtime, target, nodes, duration_s, settings, seed",
+    )
+    config.addinivalue_line(
+        "markers",
+        "kraft(**options): the cluster of this test, as of chaos.testing.Cluster: target, nodes, "
+        "brokers, settings, seed; fresh=True for one that no other test has used",
     )
     asked: int | None = config.getoption("--chaos-seed")
     if asked is None:
@@ -95,6 +124,49 @@ def chaos_run(request: pytest.FixtureRequest) -> Iterator[RunScenario]:
         shutil.rmtree(out / _plain(test.nodeid), ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def _kraft_pool() -> Iterator["Pool"]:
+    from chaos.testing.pool import Pool
+
+    pool = Pool()
+    yield pool
+    pool.drop()
+
+
+@pytest.fixture
+def kraft_cluster(request: pytest.FixtureRequest, _kraft_pool: "Pool") -> Iterator["Cluster"]:
+    """A cluster in containers, all of whose nodes run; tests of a session that ask for the same
+    share it, one after another. Without an engine the test fails. A failed test's logs and disks
+    are kept."""
+    from chaos.testing import (
+        ClusterError,
+        NoEffectError,
+        OperatorError,
+        SetupError,
+        UsageError,
+    )
+
+    test, config = request.node, request.config
+    marker = test.get_closest_marker("kraft")
+    options = dict(marker.kwargs) if marker else {}
+    seed, fresh = options.pop("seed", None), options.pop("fresh", False)
+    if seed is None:
+        seed = random.Random(f"{config.stash[_SEED]}:{test.nodeid}").randrange(_LARGEST)
+    evidence = config.getoption("--chaos-out") / _plain(test.nodeid) / "cluster"
+    try:
+        cluster = _kraft_pool.take(options, evidence, fresh=fresh)
+    except (ClusterError, OperatorError, SetupError, UsageError) as error:
+        told = [str(error), *getattr(error, "__notes__", ())]
+        pytest.fail("\n".join(told), pytrace=False)
+    cluster.draw_from(seed)
+    test.stash[_CLUSTER] = _Used(cluster, seed, evidence)
+    yield cluster
+    try:
+        _kraft_pool.give_back(passed=not test.stash.get(_FAILED, True))
+    except NoEffectError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
 def _plain(nodeid: str) -> str:
     """A test's name as a directory's. Names that differ in what a directory cannot have are told
     apart by a digest: the one removes what it ran, and the other keeps it."""
@@ -106,7 +178,8 @@ def _plain(nodeid: str) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The page of each run of a failed test, on the terminal and in JUnit's XML."""
+    """What a failed test leaves, on the terminal and in JUnit's XML: the page of each of its runs,
+    logs and disks of its cluster."""
     report = yield
     if report.when == "call":
         item.stash[_FAILED] = report.failed
@@ -114,4 +187,7 @@ def pytest_runtest_makereport(
             for run in item.stash.get(_RUNS, []):
                 report.sections.append((f"chaos run, seed {run.seed}", str(run)))
                 item.user_properties.append(("chaos_page", str(run.page)))
+            if used := item.stash.get(_CLUSTER, None):
+                report.sections.append((f"kraft cluster, seed {used.seed}", used.kept()))
+                item.user_properties.append(("chaos_evidence", str(used.evidence)))
     return report
