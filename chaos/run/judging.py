@@ -4,6 +4,7 @@ Used at the end of a run and by `kraft-chaos check`. A crashed checker is an err
 a violation in a run that broke off stays a violation.
 """
 
+import shlex
 import time
 import traceback
 from collections.abc import Callable
@@ -104,6 +105,16 @@ def _compared(run: Run) -> Run:
 def broken(run_id: str, row: CheckResult) -> Judgement:
     """The judgement of a run that cannot be judged."""
     return Judgement(run_id=run_id, verdict=row.verdict, sentence=row.message, results=(row,))
+
+
+def not_judged(directory: Path, run_id: str, signal_name: str) -> Judgement:
+    """The judgement of a run that a signal left without one. Nothing is written."""
+    message = (
+        f"interrupted by {signal_name} while the run was judged; the record is kept; "
+        f"try: kraft-chaos check {shlex.quote(str(directory))}"
+    )
+    row = CheckResult(check="judge", verdict=Verdict.ERROR, message=message)
+    return replace(broken(run_id, row), sentence=f"ERROR: {message}")
 
 
 def with_row(judgement: Judgement, row: CheckResult) -> Judgement:

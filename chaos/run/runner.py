@@ -31,14 +31,14 @@ from chaos.cluster.interface import (
     UnaskedEnd,
     Watched,
 )
-from chaos.interrupt import Interrupt
+from chaos.interrupt import Interrupt, SignalledError, signals_raise
 from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, VotersStuckError
 from chaos.progress import Progress
 from chaos.recorder import Clock, Phases, Recorder
 from chaos.releases import made_of, made_of_images
 from chaos.run.collect import collect
 from chaos.run.experiment import Experiment, RunFailedError, StuckError, Timeouts, planned_evidence
-from chaos.run.judging import judge_directory, log_crash
+from chaos.run.judging import judge_directory, log_crash, not_judged
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of, plan_as_json
 from chaos.run.rundir import run_name
@@ -198,9 +198,14 @@ class Runner:
             self._info = replace(self._info, broken_invariant=asdict(broken))
 
     def _judge(self) -> Judgement:
+        """A signal ends this at once: the cluster is gone, and the record can be judged later."""
         self._write_info()
         self._progress.status("judging ... ")
-        return judge_directory(self._directory, page=self._page)
+        try:
+            with signals_raise(self._interrupt):
+                return judge_directory(self._directory, page=self._page)
+        except SignalledError as signalled:
+            return not_judged(self._directory, self._info.run_id, str(signalled))
 
     def _write_info(self) -> None:
         self._info = replace(

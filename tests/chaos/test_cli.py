@@ -298,8 +298,34 @@ def test_a_signal_ends_a_run_in_good_order(tmp_path: Path, number: signal.Signal
     assert process.returncode == 255, err
     assert f"interrupted by {number.name}" in out
     assert "0 clusters left behind" in err
+    # The second signal may have come so late that it ended the judging: it can be done again.
+    assert main(["check", str(directory)]) == 255
     assert (directory / "_manifest.json").exists()
     assert (directory / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("runtime", ["docker", "sim"])
+def test_a_signal_ends_the_judging_at_once_and_keeps_the_record(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals, runtime: str
+) -> None:
+    words = ["run", "baseline", "--runtime", runtime, *FAST]
+    with run_harness(tmp_path, *words, options=("--endless-judge",)) as process:
+        assert process.stderr is not None
+        assert any("the checks begin" in line for line in process.stderr), "no run was judged"
+        process.send_signal(number)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()  # else its checks never end
+    directory = next(tmp_path.glob("*-baseline-5"))
+    said = f"interrupted by {number.name} while the run was judged; the record is kept"
+    assert out.startswith(f"ERROR: {said}; try: kraft-chaos check {directory}\n")
+    assert process.returncode == 255, err
+    assert "0 clusters left behind" in err
+    assert not (directory / "verdict.json").exists()
+    assert main(["check", str(directory)]) == 0
+    assert capsys.readouterr().out.startswith("VALID: ")
 
 
 def test_a_run_that_is_killed_is_checked_afterwards(

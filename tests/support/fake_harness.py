@@ -1,16 +1,18 @@
 """`kraft-chaos` with a fake runtime, for tests that need a process of their own.
 
-python -m tests.support.fake_harness [--toothless] [--break-at STEP] -- run baseline ...
+python -m tests.support.fake_harness [--toothless] [--break-at STEP] [--endless-judge] -- run ...
 """
 
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from chaos.cli import main
 from chaos.cluster.interface import Cluster
 from chaos.conditions import Conditions
+from chaos.run import judging
 from chaos.run.runtimes import RUNTIMES
 from tests.support.fake_cluster import FakeCluster
 
@@ -48,12 +50,22 @@ class FakeRuntime:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
 
 
+def judge_for_ever(*_: object, **__: object) -> NoReturn:
+    """In place of `checkers.suite.judge`."""
+    sys.stderr.write("the checks begin\n")
+    sys.stderr.flush()
+    while True:
+        pass
+
+
 if __name__ == "__main__":
     split = sys.argv.index("--")
     mine = sys.argv[1:split]
     fake = FakeRuntime(bites="--toothless" not in mine)
     if "--break-at" in mine:
         fake.break_at = mine[mine.index("--break-at") + 1]
+    if "--endless-judge" in mine:
+        vars(judging)["judge"] = judge_for_ever
     RUNTIMES["docker"] = fake
     code = main(sys.argv[split + 1 :])
     left = [cluster for cluster in fake.made if not cluster.destroyed]
