@@ -19,6 +19,7 @@ How a run goes:
 Many runs, and studies:
 
     campaign/           one run a seed; comparing and shrinking runs
+    nightly/            a night of runs for CI, and what the morning reads
     selftest/           plants bugs and lies, which the judge must find
     bugs/               the planted bugs
     labs/               the durability audit, the model check, findings in Apache Kafka

@@ -3,7 +3,7 @@
     sealed_archive.py  which directories are sealed runs, and which are not
     ingest.py          the tables of runs, with a run id
     phases.py          before, during and after faults
-    fate_counts.py     the fate of each record and write of one run, by fault phase (a kernel)
+    fate_counts.py     the fate of each record and write of one run, by fault phase: which are lost
     accounts.py        the kernel mapped over run directories, and its sums
     availability.py    gaps without success, elections after a lost leader, latency
     report_build.py    reads, computes and writes a report
@@ -11,6 +11,10 @@
     report_tables.py   the tables of the page
     charts.py          the charts of the page
     report_page.py     the page
+    ledger.py          the ledger of nights: one row a run; needs no Spark
+    nights.py          what one night says beside the nights before it
+    morning.py         the page of a morning
+    campaign_rows.py   the rows of campaigns; needs no Spark
     session.py         the Spark session; a campaign's seeds spread over a cluster
     java.py            a Java that Spark can start on
 

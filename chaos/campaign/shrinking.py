@@ -30,8 +30,8 @@ def shrink(named: Path, minutes: float, out: Path, *, as_json: bool = False) -> 
     plan = plan_of_run(named)
     if plan.target != NODE:
         raise OperatorError(
-            f"{recorded}: {plan.target} runs in containers only, and what fails is made smaller in "
-            f"virtual time\n  try: kraft-chaos replay {recorded}"
+            f"{recorded} cannot be shrunk: shrinking runs in virtual time, and {plan.target} runs "
+            f"only in containers\n  try: kraft-chaos replay {recorded}"
         )
     wanted = _wanted(recorded)
     simulated = plan.runtime == SIM
@@ -108,7 +108,7 @@ def _require_failure(
         fails = False
     if not fails:
         raise OperatorError(
-            f"{recorded} does not fail alike in virtual time: nothing can be tried on it\n"
+            f"{recorded} cannot be shrunk: in virtual time it does not fail in the same way\n"
             f"  try: kraft-chaos replay {recorded} --runtime sim"
         )
 

@@ -24,6 +24,7 @@ from checkers.verdict_file import read_verdict
 # A finding: its section of `docs/results/findings.md`, its script, its evidence in a run.
 
 
+_CHECKOUT = "\n  try: again from a full checkout of the repository"
 _SCRIPTS = Path(__file__).with_name("finding_scripts")
 _SECTION = re.compile(r"^## (\d+)\. (.*)$", re.MULTILINE)
 
@@ -56,12 +57,14 @@ class Finding:
         try:
             parts = _SECTION.split(page.read_text(encoding="utf-8"))
         except OSError as error:
-            raise OperatorError(f"{page}: {error.strerror}\n  try: a whole checkout") from error
+            raise OperatorError(
+                f"{page}: {error.strerror}\n  try: again from a full checkout of the repository"
+            ) from error
         for number, title, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             if int(number) == self.section:
                 own, _, _ = text.partition("\n## ")
                 return f"{title}\n\n{own.strip()}"
-        raise OperatorError(f"{page} has no section {self.section}\n  try: a whole checkout")
+        raise OperatorError(f"{page} has no section {self.section}{_CHECKOUT}")
 
     def script(self) -> str:
         """A whole shell script that shows it."""

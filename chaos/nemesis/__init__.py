@@ -11,10 +11,10 @@
     recorded.py    schedules as JSON; faults that can be injected by name
     nemesis.py     applies a schedule or a script, and records every fault
     book.py        the faults in progress, so that none undoes another; the log of faults
-    proof.py       decides whether a fault bit
+    proof.py       puts the evidence of several nodes and links together
     manual.py      generates `docs/reference/faults.md`
 
 A fault is a value: a kind, a victim and parameters. For each fault, its start, bit, heal, healed
-and evidence are recorded. A fault without evidence makes the run void: a run in which nothing was
-hurt proves nothing.
+and evidence are recorded; what proves a fault is decided in `chaos.cluster.fault_evidence`. A fault
+without evidence makes the run void: a run in which nothing was hurt proves nothing.
 """

@@ -50,7 +50,7 @@ async def resolve(
 ) -> tuple[NodeId, ...]:
     """The nodes that a victim stands for now, the leader before the others.
 
-    `held` are in the hands of another fault; `lookout` knows the leaders of partitions. Raises
+    another fault holds `held`; `lookout` knows the leaders of partitions. Raises
     NoVictimError.
     """
     free = [node for node in sorted(cluster.nodes) if node not in held]

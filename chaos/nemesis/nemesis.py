@@ -302,7 +302,7 @@ class Nemesis:
         all_links = links_of(fault, nodes, self._cluster)
         links = self._held.free(fault, all_links)
         if not nodes or (all_links and not links) or self._held.is_impossible(fault):
-            raise NoVictimError("another fault has it in its hands")
+            raise NoVictimError("another fault holds it")
         return nodes, links
 
     async def _aimed_alone(self, fault: Fault, hurt: Collection[NodeId]) -> tuple[NodeId, ...]:
@@ -333,7 +333,7 @@ class Nemesis:
             return
         told = ", ".join(f"node {node}" for node in free)
         raise LeaderlessError(
-            f"{error}, nor {_WHOLE_S:g} s later, although nothing is done to {told}, which are "
+            f"{error}, and none led {_WHOLE_S:g} s later, although no fault holds {told}: "
             f"{len(free)} of {len(voters)} controllers"
         ) from error
 

@@ -1,4 +1,7 @@
-"""Decides whether a fault bit, from the cluster's measurements. Pure."""
+"""Puts the evidence of several nodes and links together, as evidence of one fault.
+
+What proves a fault of one node or link is decided in `chaos.cluster.fault_evidence`.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,5 @@
 """A cluster to try things out on by hand.
 
 playground.py  `kraft-chaos up`, `inject`, `heal` and `down`
+by_hand.py     injects and heals one fault at a time, for commands and for `chaos.testing`
 """

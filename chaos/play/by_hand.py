@@ -108,7 +108,7 @@ async def _require_free(
         )
     for node in nodes:
         if node in held.nodes(fault):
-            raise OperatorError(f"node {node} is in the hands of another fault{_THEN}")
+            raise OperatorError(f"another fault holds node {node}{_THEN}")
         status = await cluster.status(node)
         if fault.aspect is Aspect.MACHINE and status is not NodeStatus.RUNNING:
             raise OperatorError(f"node {node} is {status} already{_THEN}")

@@ -78,7 +78,7 @@ def _as_read(sealed: Run) -> Run:
 
 def _reseal(directory: Path) -> None:
     if not any(directory.glob(EVENTS)):
-        raise UnsealableError(f"{directory}: no {EVENTS} are here to seal it from")
+        raise UnsealableError(f"{directory} cannot be sealed: it has no {EVENTS}")
     seal(directory)
 
 

@@ -283,7 +283,7 @@ def _harm(event: Mapping[str, Any]) -> Mapping[str, bool]:
     harm = event.get("harm")
     if not isinstance(harm, dict) or harm.keys() != set(HARM):
         raise UnsealableError(
-            f"fault {event['id']} is recorded without what it does: by another version\n"
+            f"fault {event['id']} is recorded without its effects, by another version\n"
             "  try: the version that recorded it; its commit is in run.json, in made_of"
         )
     return harm

@@ -297,10 +297,10 @@ class Cluster:
         try:
             for condition in asked:
                 if lacks := await view.lacks(condition, deadline - loop.time()):
-                    of = f" of {topic}" if topic else ""
+                    of = f" in {topic}" if topic else ""
                     of += f"-{partition}" if partition is not None else ""
                     raise ClusterError(
-                        f"after {within_s:g} s it is not so{of} that {condition}: {lacks}\n"
+                        f"timed out after {within_s:g} s waiting until {condition}{of}: {lacks}\n"
                         "  try: within_s=60, or .logs(node) of a node that lags"
                     )
         finally:
@@ -430,7 +430,10 @@ class Cluster:
 def _fault(what: str | Fault, victim: Aim | None, parameters: Mapping[str, object]) -> Fault:
     if not isinstance(what, str):
         if parameters:
-            raise UsageError("a fault that is a value has its parameters already")
+            raise UsageError(
+                "a fault that is a value has its parameters already\n"
+                "  try: the parameters where the value is made"
+            )
         return what if victim is None else replace(what, victim=victim_of(victim))
     try:
         return fault_named(what, None if victim is None else victim_of(victim), parameters)

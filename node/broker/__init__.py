@@ -7,12 +7,14 @@
     replica_manager.py     the broker's replicas, made, changed and removed as the image says
     replica_logs.py        the replicas' logs: directories, topic configs, work per step
     replica.py             one replica: log end, leader epochs, followers, high watermark
+    replica_traces.py      trace lines of a replica: what changed since the last one
     isr.py                 the ISR as its leader sees it: committed, proposed, and its followers
     producers.py           idempotent producers, as a leader goes by them, and when they expire
     isr_changes.py         ISR proposals on their way to the controller (AlterPartition)
     fetchers.py            following other leaders: one Fetch at a time from each broker
     produce_requests.py    Produce: what a leader appends, and when it answers
     fetch_requests.py      Fetch: what a leader returns, and what it learns from followers
+    fetch_sessions.py      fetch sessions (KIP-227)
     retention.py           deletion of records and segments; log compaction
     offset_requests.py     ListOffsets and OffsetForLeaderEpoch
     forwarding.py          requests forwarded to the active controller; topic auto-creation

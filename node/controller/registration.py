@@ -1,4 +1,5 @@
-"""Registration of controllers and brokers.
+"""Registration of controllers and brokers; a broker's unclean shutdown is detected when it
+registers again (`register_broker`, KIP-966).
 
 A controller registers with the active one (KIP-919, `ControllerRegistrationManager`). Its endpoints
 and supported features are in the metadata log, one record for each incarnation of its process. The

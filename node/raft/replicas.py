@@ -335,7 +335,12 @@ class Replicas:
         return sorted(replicas, key=lambda key: replicas[key].last_fetch_ns)
 
     def voter_ends(self, leader: Leader) -> list[Offset]:
-        """The durable log end of every voter; our own only as far as it is flushed."""
+        """The durable log end of every voter; our own only as far as it is flushed.
+
+        The voters are those of the log's last record of them, committed or not: a voter that is
+        removed counts no more once its removal is appended, and again if that is truncated. So a
+        leader that removes itself commits without its own log (`VoterHistory.newest`).
+        """
         me, replicas = self._quorum.key, leader.replicas
         return [
             self._log.durable

@@ -4,6 +4,8 @@ cli.py              `kraft-node`: its commands and options
 format_command.py   `format`
 run.py              `start`: from a formatted directory to a serving node, and its shutdown
 quorum_command.py   `quorum describe`, `quorum add-voter` and `quorum remove-voter`
+elect_command.py    `elect-leaders`
+topics_command.py   `topics describe`
 tool_client.py      the small client of these commands
 dump_log.py         `dump-log`, of segments, indexes and checkpoints
 properties.py       server.properties: listeners, quorum, roles, and unsupported keys

@@ -151,7 +151,9 @@ def endpoints(
         return otherwise
     found = tuple(parse_endpoint(entry, key) for entry in entries(text_at(values, key)))
     if len({endpoint.name for endpoint in found}) != len(found) or not found:
-        raise ConfigError(f"{key}={values[key]}: one address for each name, at least one")
+        raise ConfigError(
+            f"{key}={values[key]}: it must have one address for each name, and at least one"
+        )
     return found
 
 
@@ -181,9 +183,7 @@ def quorum_voters(
         endpoint = parse_endpoint(f"{inner}://{address}", QUORUM_VOTERS)
         wrong = why_not_taken((endpoint,))
         if wrong is not None or NodeId(int(node)) in found:
-            raise ConfigError(
-                f"{QUORUM_VOTERS}: {entry!r}: {wrong or 'the node stands there twice'}"
-            )
+            raise ConfigError(f"{QUORUM_VOTERS}: {entry!r}: {wrong or 'the node is listed twice'}")
         found[NodeId(int(node))] = (endpoint,)
     if own is not None and own not in found:
         raise ConfigError(
@@ -356,13 +356,13 @@ def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:
             if len(directories) != 1 and not is_broker:
                 raise ConfigError(f"{key}={values[key]}: a controller has one directory")
             if len(set(directories)) != len(directories):
-                raise ConfigError(f"{key}={values[key]}: a directory stands there twice")
+                raise ConfigError(f"{key}={values[key]}: a directory is listed twice")
             if not 1 <= len(directories) <= MAX_DIRECTORIES:
                 what = f"from 1 to {MAX_DIRECTORIES} directories, as controllers take them"
                 raise ConfigError(f"{key}={values[key]}: {what}")
             return directories
-    kept = "are replicas" if is_broker else "is the metadata log"
-    raise ConfigError(f"log.dirs is missing: where {kept} to be kept?")
+    kept = "replicas" if is_broker else "the metadata log"
+    raise ConfigError(f"log.dirs is missing: it names the directory of {kept}")
 
 
 def _metadata_log_dir(values: Mapping[str, str]) -> str | None:

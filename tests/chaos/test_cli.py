@@ -153,7 +153,7 @@ def test_what_has_no_events_cannot_be_sealed_anew(
         events.unlink()
     before = sorted(path.name for path in run.glob("*.parquet"))
     assert main(["check", "--reseal", str(run)]) == 254
-    assert "no events-*.jsonl.zst are here to seal it from" in capsys.readouterr().err
+    assert "cannot be sealed: it has no events-*.jsonl.zst" in capsys.readouterr().err
     assert sorted(path.name for path in run.glob("*.parquet")) == before
     history = tmp_path / "history.edn"
     history.write_text("{:type :invoke, :f :read, :process 0, :value nil}")

@@ -119,8 +119,8 @@ def test_on_a_machine_that_had_time_the_cluster_is_to_blame(
     judgement = run(tmp_path, Leaderless())
     assert judgement.verdict is Verdict.INVALID
     assert row(judgement).message.startswith(
-        "no node led the quorum within 0.2 s, nor 0.3 s later, although nothing is done to node 1, "
-        "node 2, node 3, which are 3 of 3 controllers"
+        "no node led the quorum within 0.2 s, and none led 0.3 s later, although no fault holds "
+        "node 1, node 2, node 3: 3 of 3 controllers"
     )
     said = [event["what"] for event in row(judgement).witness]
     assert "node 1 said last: node 1: nobody votes for me" in said
@@ -198,8 +198,8 @@ def test_a_majority_that_elects_nobody_while_a_script_waits_is_to_blame(
     judgement = run(tmp_path, LosesItsLeader(), scenario)
     assert judgement.verdict is Verdict.INVALID
     assert row(judgement).message.startswith(
-        "no node led the quorum within 0.2 s, nor 0.3 s later, although nothing is done to node 1, "
-        "node 2, which are 2 of 3 controllers"
+        "no node led the quorum within 0.2 s, and none led 0.3 s later, although no fault holds "
+        "node 1, node 2: 2 of 3 controllers"
     )
 
 

@@ -139,7 +139,7 @@ def test_a_link_that_is_cut_stays_cut_until_its_own_cure(tmp_path: Path) -> None
     )
     assert told.calls == ["cut 1->2 1->3 2->1 3->1", "cut 2->3", "heal 2->3",
                           "heal 1->2 1->3 2->1 3->1"]  # fmt: skip
-    assert told.done[2]["passed_over"] == "another fault has it in its hands"
+    assert told.done[2]["passed_over"] == "another fault holds it"
 
 
 def hit(fault: Fault, *nodes: NodeId, links: tuple[Link, ...] = ()) -> Hit:

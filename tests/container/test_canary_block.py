@@ -98,7 +98,7 @@ def test_a_node_that_did_not_end_in_good_order_keeps_its_power(
 
     monkeypatch.setattr(NodeProcesses, "stop", outlived)
     with pytest.raises(
-        ClusterError, match=r"not stopped in good order, exit codes by node: \{1: 137\}"
+        ClusterError, match=r"did not stop in good order; exit codes by node: \{1: 137\}"
     ):
         run(cluster.stop_then_power_off([ONE], synced=False))
     run(cluster.start(ONE))  # its disk was let go of

@@ -10,7 +10,7 @@ identity.py         target and cluster id of a running cluster, from its labels
 registry.py         which runs live; removes what dead runs left; saves nodes' logs and disks
 node_processes.py   starts, stops, kills and pauses nodes; finds those that ended unasked
 readiness.py        waits until nodes answer; work in threads; votes on disks
-proxy_links.py      the directed links between nodes; the links of clients
+proxy_links.py      the proxies of the directed links between nodes, and of clients
 toxiproxy_api.py    the API of toxiproxy, and its byte counters
 power_cuts.py       power cuts, with the canary that proves each
 upkeep.py           changes advertised hosts; moves replicas between log directories

@@ -126,7 +126,9 @@ class PoweredDockerCluster(DockerCluster):
             exit_codes = self._life.stop_all(nodes)
             mismatch = {n: code for n, code in exit_codes.items() if code not in IN_ORDER}
             if mismatch:
-                raise ClusterError(f"not stopped in good order, exit codes by node: {mismatch}")
+                raise ClusterError(
+                    f"nodes did not stop in good order; exit codes by node: {mismatch}"
+                )
             before()
             cuts = self._power.off_stopped(held, exit_codes, mode, synced=synced)
         finally:
@@ -212,7 +214,9 @@ class SwitchableDockerCluster(WipeableDockerCluster):
     def _switch_program(self, node: NodeId) -> None:
         container = self._life.container(node)
         if container.attrs["State"]["Running"]:
-            raise ClusterError(f"node {node} runs: it cannot be another program")
+            raise ClusterError(
+                f"node {node} runs: its program cannot be changed before it is stopped"
+            )
         assert isinstance(self._target, Switching), "asked for when the cluster was made"
         self._target = self._target.switched(node)
         start_as(container, self._target, self.topology, node)

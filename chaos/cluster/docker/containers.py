@@ -101,6 +101,8 @@ CHANGED_FILE = "/tmp/changed.properties"
 OTHER_PROGRAM = "/tmp/other-program"
 # Below the ports that the kernel gives out, above those of the compose file.
 PUBLISHED_PORTS = range(20100, 30000)
+_RANGE = f"{PUBLISHED_PORTS.start}-{PUBLISHED_PORTS.stop - 1}"
+_FEWER_CLUSTERS = "\n  try: kraft-chaos down, of clusters that are not needed"
 PORT_TRIES = 20
 FORMAT_WITHIN_S = 60
 
@@ -197,7 +199,7 @@ def start_proxy_on_free_ports(
         return trying(start)
     except RetryError as error:
         raise ClusterError(
-            f"no free ports of 127.0.0.1 in {PUBLISHED_PORTS} after {PORT_TRIES} tries"
+            f"no free ports of 127.0.0.1 in {_RANGE} after {PORT_TRIES} tries{_FEWER_CLUSTERS}"
         ) from error
 
 
@@ -221,7 +223,9 @@ def free_ports(count: int) -> list[int]:
         found.append(port)
         if len(found) == count:
             return found
-    raise ClusterError(f"not {count} free ports of 127.0.0.1 in {PUBLISHED_PORTS}")
+    raise ClusterError(
+        f"fewer than {count} ports of 127.0.0.1 are free in {_RANGE}{_FEWER_CLUSTERS}"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,7 +273,9 @@ class DockerCluster(OfTarget[Target]):
     def _prepare(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
         if not self._lock.acquire():
-            raise ClusterError(f"the run {self._labels.run_id} is already alive")
+            raise ClusterError(
+                f"the run {self._labels.run_id} is under way already, in another process"
+            )
         self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
         if left_of(self._client, self._labels.run_id):
             raise ClusterError(

@@ -2,7 +2,8 @@
 
 `cut(i->j)` means that no byte from i reaches j. Bytes of i travel on two links' proxies: upstream
 on those of i->j (connections that i opened), and downstream on those of j->i (answers to
-connections of j). A link has as many proxies as its destination has inner ports.
+connections of j). A link has as many proxies as its destination has inner ports. `assembly` makes
+them when a cluster is created, as `chaos.cluster.topology.Topology.proxies` says.
 """
 
 import socket

@@ -103,7 +103,7 @@ async def move_replicas(node: NodeId, entry: Address) -> FaultEvidence:
     try:
         return await _move(node, brokers)
     except (NotSentError, LostError) as error:
-        raise ClusterError(f"node {node} does not tell of its replicas: {error}") from error
+        raise ClusterError(f"node {node} does not describe its log directories: {error}") from error
     finally:
         brokers.close()
 
@@ -116,7 +116,9 @@ async def _move(node: NodeId, brokers: Brokers) -> FaultEvidence:
         node, Api.ALTER_REPLICA_LOG_DIRS, alter_replica_log_dirs(places), read_altered
     )
     if refused := {replica: code for replica, code in errors.items() if code}:
-        raise ClusterError(f"node {node} refuses to move replicas, by error code: {refused}")
+        raise ClusterError(
+            f"node {node} refuses to move replicas; error codes by replica: {refused}"
+        )
     loop = asyncio.get_running_loop()
     began = loop.time()
     while not lie_in(places, await _directories(node, brokers)):

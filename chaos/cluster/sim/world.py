@@ -41,8 +41,8 @@ class SimWorld:
         where = self._planted.modules if self._planted is not None else ()
         if lacking := sorted(_NOT_SIMULATED.intersection(where)):
             raise ClusterError(
-                f"{mutation} is planted in {lacking[0]}, which a simulated node does "
-                "without: nothing would be wrong with it\n  try: --runtime docker"
+                f"{mutation} cannot be planted in virtual time: it changes {lacking[0]}, which "
+                "simulated nodes do not run\n  try: --runtime docker"
             )
         self._loop = VirtualLoop()
         self._watchdog = Watchdog(lambda: self._loop.is_signalled)

@@ -102,11 +102,13 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         what = f"all {brokers} brokers are controllers, and there may be more"
         raise SettingError(f"controllers={controllers}: with roles=combined {what}")
     if not combined and controllers not in (1, 3):
-        raise SettingError(f"controllers={controllers}: a quorum of its own has 1 or 3")
+        raise SettingError(
+            f"controllers={controllers}: a quorum beside the brokers has 1 or 3 controllers"
+        )
     bootstrap = _count(words, "bootstrap", controllers, controllers)
     if chosen["quorum"] == "static" and bootstrap != controllers:
         raise SettingError(
-            f"bootstrap={bootstrap}: with quorum=static, nodes know every controller"
+            f"bootstrap={bootstrap}: with quorum=static, nodes know all {controllers} controllers"
         )
     copies = max(1, brokers)  # for a cluster without brokers
     replication = _count(words, "replication", min(3, copies), copies)
@@ -131,18 +133,19 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
 def _require_known(name: str, value: str) -> None:
     ours = _OURS.get(name)
     if ours is not None:
-        raise SettingError(f"{name}={value}: here that is {ours}={_values(ours)}")
+        raise SettingError(f"{name}={value}: use {ours}={_values(ours)} instead")
     if name in _FIXED:
-        raise SettingError(f"{name}={value}: that is the harness's to say")
+        raise SettingError(f"{name}={value}: the harness sets it")
     if "." in name:
         return
     if name not in _CHOICES and name not in _COUNTS:
         known = ", ".join([*_CHOICES, *_COUNTS])
         raise SettingError(
-            f"{name}={value}: no such setting; there are {known}, and Kafka's own names with a dot"
+            f"{name}={value}: no such setting; known are {known}, and Kafka's own settings "
+            "whose names have a dot"
         )
     if name in _CHOICES and value not in _CHOICES[name]:
-        raise SettingError(f"{name}={value}: it is {_values(name)}")
+        raise SettingError(f"{name}={value}: the value must be {_values(name)}")
 
 
 def _values(name: str) -> str:
@@ -152,7 +155,7 @@ def _values(name: str) -> str:
 def _count(words: Mapping[str, str], name: str, usual: int, most: int, least: int = 1) -> int:
     text = words.get(name, str(usual))
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise SettingError(f"{name}={text}: a number from {least} to {most}")
+        raise SettingError(f"{name}={text}: the value must be a number from {least} to {most}")
     return int(text)
 
 

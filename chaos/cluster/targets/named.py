@@ -102,5 +102,5 @@ def layout(
     if isinstance(made, OwnNode) and made.brokers.count:
         return made, made.count
     if isinstance(made, OwnNode) and made.nodes != nodes:
-        raise SettingError(f"{NODES}={made.nodes}: there are {nodes}")
+        raise SettingError(f"{NODES}={made.nodes}: the cluster has {nodes} nodes")
     return made, len(made.nodes) if isinstance(made, Kafka | Mixed) else nodes

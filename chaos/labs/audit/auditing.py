@@ -84,7 +84,7 @@ def _chosen(names: Sequence[str], kind: str) -> list[Moment]:
     for name in names:
         if MOMENTS[name] not in known:
             there = ", ".join(each.name for each in known)
-            raise UsageError(f"{name}: no moment of this target; there are {there}")
+            raise UsageError(f"{name} is no moment of this target; known: {there}")
     return [each for each in known if not names or each.name in names]
 
 

@@ -228,7 +228,9 @@ class KafkaClient:
                     self._driver.nodes[0], Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs
                 )
             except (NotSentError, LostError) as trouble:
-                raise OperatorError(f"log directories: {trouble}") from trouble
+                raise OperatorError(
+                    f"the broker does not describe its log directories: {trouble}"
+                ) from trouble
             finally:
                 brokers.close()
             found = {
@@ -309,7 +311,7 @@ class KafkaClient:
             await asyncio.to_thread(act)
         except KafkaError as trouble:
             raise OperatorError(
-                f"not acknowledged: {type(trouble).__name__}: {trouble}"
+                f"the write was not acknowledged: {type(trouble).__name__}: {trouble}"
             ) from trouble
 
     def _close(self) -> None:

@@ -270,7 +270,7 @@ def _require_kept(answers: Sequence[ComparedAnswer]) -> None:
     for answer in answers:
         if answer.changed:
             raise OperatorError(
-                f"before the cut already: {answer.question} is {answer.answered}, "
+                f"wrong before the power cut: {answer.question} is {answer.answered}, "
                 f"acknowledged was {answer.acknowledged}"
             )
 

@@ -19,7 +19,7 @@ _ASKS_EVERY_S = 0.1
 async def until(done: Callable[[], Awaitable[bool]], what: str) -> None:
     """Raises OperatorError if the condition does not become true."""
     if not await comes_true(done, within_s=_WITHIN_S):
-        raise OperatorError(f"waited {_WITHIN_S:g} s in vain for {what}")
+        raise OperatorError(f"timed out after {_WITHIN_S:g} s waiting for {what}")
 
 
 async def comes_true(done: Callable[[], Awaitable[bool]], *, within_s: float) -> bool:

@@ -1,4 +1,7 @@
-"""Power failures: all victims lose at one moment what they had not synced."""
+"""Power failures: all victims lose at one moment what they had not synced.
+
+The evidence is decided in `chaos.cluster.fault_evidence.of_power_cut`, for both runtimes.
+"""
 
 import asyncio
 import random

@@ -129,7 +129,7 @@ def test_where_the_engine_does_not_answer_one_cut_is_void_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("--moment replica-moved", "no moment of this target"),
+        ("--moment replica-moved", "is no moment of this target"),
         ("--flushed", "our own node has no log.flush.interval.messages"),
     ],
 )

@@ -38,5 +38,5 @@ def test_what_never_comes_true_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     async def never() -> bool:
         return False
 
-    with pytest.raises(OperatorError, match="in vain for a snapshot"):
+    with pytest.raises(OperatorError, match="waiting for a snapshot"):
         asyncio.run(until(never, "a snapshot"))

@@ -146,15 +146,15 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
         ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
         ({"log_dirs": "3"}, "a number from 1 to 2"),
-        ({"bootstrap": "2"}, "a quorum of its own has 1 or 3"),
+        ({"bootstrap": "2"}, "a quorum beside the brokers has 1 or 3"),
         ({"bootstrap": "2", "controllers": "1"}, "a number from 1 to 1"),
         (
             {"bootstrap": "1", "controllers": "3", "quorum": "static"},
             "with quorum=static, nodes know every controller",
         ),
-        ({"min.insync.replicas": "1"}, "here that is min_isr=N"),
-        ({"kraft.version": "0"}, "here that is quorum=dynamic or static"),
-        ({"log.dirs": "/tmp"}, "the harness's to say"),
+        ({"min.insync.replicas": "1"}, "use min_isr=N instead"),
+        ({"kraft.version": "0"}, "use quorum=dynamic or static instead"),
+        ({"log.dirs": "/tmp"}, "the harness sets it"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(words: dict[str, str], why: str) -> None:

@@ -87,7 +87,7 @@ def test_all_nodes_are_listed(nodes: int) -> None:
     target, count = layout("node", nodes, {})
     listed = parse_settings(target.properties(SEATS[0], "/data/kraft")).config.quorum_voters
     assert list(listed) == list(range(1, count + 1)) == list(range(1, nodes + 1))
-    with pytest.raises(SettingError, match=f"nodes=2: there are {nodes}"):
+    with pytest.raises(SettingError, match=f"nodes=2: the cluster has {nodes} nodes"):
         layout("node", nodes, {"nodes": "2"})
 
 

@@ -175,7 +175,7 @@ def test_listed_voters_are_reached_by_the_first_listener() -> None:
     [
         ("", "does not list node.id=1"),
         ("2@node-2:9102", "does not list node.id=1"),
-        ("1@node-1:9101,1@node-1:9102", "stands there twice"),
+        ("1@node-1:9101,1@node-1:9102", "is listed twice"),
         ("1@node-1", "is not NAME://host:port"),
         ("1@node-1:0", "no port"),
         ("node-1:9101", "is not ID@HOST:PORT"),
@@ -307,10 +307,10 @@ def test_a_broker_has_log_directories_and_perhaps_another_for_the_metadata_log(
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("log.dirs=/a,/a", "log.dirs=/a,/a: a directory stands there twice"),
+        ("log.dirs=/a,/a", "log.dirs=/a,/a: a directory is listed twice"),
         ("log.dirs=", "log.dirs=: from 1 to 100 directories"),
         (f"log.dirs={','.join(map(str, range(101)))}", "from 1 to 100 directories"),
-        ("metadata.log.dir=/m", "log.dirs is missing: where are replicas to be kept"),
+        ("metadata.log.dir=/m", "log.dirs is missing: it names the directory of replicas"),
         ("log.dirs=/a\nmetadata.log.dir=/m,/n", "metadata.log.dir=/m,/n: it is one directory"),
     ],
 )

@@ -4,6 +4,10 @@ Black-box checks see a bug once a client has observed its effect. These see it i
 breaks a rule, in any run, and name that step. Numbers are those of `docs/reference/invariants.md`,
 where there is such a check; other rules are named after what they say.
 
+How they get at a node: `WatchedNode` (`surroundings`) stands between the shell and the node, and
+hands each request and each step's output to a `ProcessMonitor` (`invariant_keeper`); `view` reads
+the node's state, log and disk.
+
     Q1    a replica's epoch never goes down, over all its lives        watched_life.py
     Q2    all nodes, ever, know the same leader for an epoch           ledgers.py
     Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  ledgers.py
