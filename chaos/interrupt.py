@@ -7,7 +7,7 @@ What a signal does to a run (`chaos.run.launch`, `chaos.run.runner`), phase by p
     healing, final reads        creating), the cluster is removed, and the record is sealed and
                                 judged: an error, exit code 255
     collecting, removing        nothing more: containers are never left behind
-    sealing, judging            it ends at once and the record is kept: `kraft-chaos check` judges it
+    sealing, judging            both end at once; `kraft-chaos check` judges the record later
 
 A shell may pass SIGINT on as ignored, and Python then never sees it: the handlers are installed
 explicitly.
