@@ -108,7 +108,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
     bootstrap = _count(words, "bootstrap", controllers, controllers)
     if chosen["quorum"] == "static" and bootstrap != controllers:
         raise SettingError(
-            f"bootstrap={bootstrap}: with quorum=static, nodes know all {controllers} controllers"
+            f"bootstrap={bootstrap}: with quorum=static, nodes know every controller"
         )
     copies = max(1, brokers)  # for a cluster without brokers
     replication = _count(words, "replication", min(3, copies), copies)
@@ -141,11 +141,10 @@ def _require_known(name: str, value: str) -> None:
     if name not in _CHOICES and name not in _COUNTS:
         known = ", ".join([*_CHOICES, *_COUNTS])
         raise SettingError(
-            f"{name}={value}: no such setting; known are {known}, and Kafka's own settings "
-            "whose names have a dot"
+            f"{name}={value}: no such setting; there are {known}, and Kafka's own names with a dot"
         )
     if name in _CHOICES and value not in _CHOICES[name]:
-        raise SettingError(f"{name}={value}: the value must be {_values(name)}")
+        raise SettingError(f"{name}={value}: it is {_values(name)}")
 
 
 def _values(name: str) -> str:
@@ -155,7 +154,7 @@ def _values(name: str) -> str:
 def _count(words: Mapping[str, str], name: str, usual: int, most: int, least: int = 1) -> int:
     text = words.get(name, str(usual))
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise SettingError(f"{name}={text}: the value must be a number from {least} to {most}")
+        raise SettingError(f"{name}={text}: a number from {least} to {most}")
     return int(text)
 
 

@@ -255,7 +255,7 @@ def test_nodes_are_controllers_of_ours_and_brokers_of_kafkas() -> None:
 
 def test_a_cluster_that_a_seed_draws_must_be_one_that_can_be_made() -> None:
     asked = Choices(scenario="swarm", seed=98, runtime=SIM, settings={"nodes": "3"})
-    with pytest.raises(UsageError, match="nodes=3: there are 6"):
+    with pytest.raises(UsageError, match="nodes=3: the cluster has 6 nodes"):
         plan_of(asked)
     assert plan_of(replace(asked, nodes=3)).nodes == 3
     with pytest.raises(SettingError, match="our own node only"):
