@@ -1,7 +1,6 @@
-"""Power failures: all victims lose at one moment what they had not synced.
+"""Power failures: all victims lose at one moment what they had not synced."""
 
-The evidence is decided in `chaos.cluster.fault_evidence.of_power_cut`, for both runtimes.
-"""
+# Whether one bit is decided in `chaos.cluster.fault_evidence.of_power_cut`, for both runtimes.
 
 import asyncio
 import random
