@@ -83,6 +83,35 @@ def none_is_needed(_: Partition) -> tuple[int, ...]:
 E_BETTER_COMES = Planted(owner=recovery_rules, decision="needed_replicas", wrong=none_is_needed)
 
 
+# E-LONGEST-LEO: the longest log is taken for the best one, whatever the leader epoch of its end
+# (KIP-966, "Unclean recovery": the highest leader epoch, then the longest log).
+
+
+def longest_of(replicas: Sequence[int], answers: dict[int, recovery_rules.Answer]) -> int:
+    return max((each for each in replicas if each in answers), key=lambda each: answers[each].end)
+
+
+E_LONGEST_LEO = Planted(owner=recovery_rules, decision="best_of", wrong=longest_of)
+
+
+# E-UNASKED-LKL: where the unclean recovery manager is to compare logs, the first of the last known
+# ELR is elected, fenced or not, as its last leader is without a manager (KIP-966, part two).
+
+
+_as_it_should_e_unasked_lkl = partition_changes._elect
+
+
+def the_first_last_known(before: Partition, after: Partition, rules: Rules) -> _Elected:
+    elected = _as_it_should_e_unasked_lkl(before, after, rules)
+    last = before.last_known_elr
+    if elected.leader == NO_LEADER and last and not (after.isr or after.elr):
+        return _Elected(leader=last[0], is_unclean=True)
+    return elected
+
+
+E_UNASKED_LKL = Planted(owner=partition_changes, decision="_elect", wrong=the_first_last_known)
+
+
 # E-EAGER: a member of the ELR is elected although a replica in the ISR may lead, and is then alone
 # in the ISR (KIP-966, "Leader election").
 

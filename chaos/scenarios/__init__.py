@@ -106,7 +106,7 @@ from chaos.scenarios.transactions import (
     REMEMBERED_COMMIT,
     TRANSFORM_EXACTLY_ONCE,
 )
-from chaos.scenarios.unclean_recovery import UNCLEAN_RECOVERY
+from chaos.scenarios.unclean_recovery import OLDER_LOG, UNCLEAN_RECOVERY
 from chaos.scenarios.voters import (
     BOOTSTRAP,
     CHANGING_VOTERS,
@@ -156,6 +156,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         ELR_DOWNGRADE,
         ALL_UNCLEAN,
         UNCLEAN_RECOVERY,
+        OLDER_LOG,
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
         OBSERVER_POWER_OFF,

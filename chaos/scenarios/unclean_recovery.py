@@ -1,6 +1,9 @@
 """Scenarios of unclean recovery: logs are compared, or an operator decides (KIP-966, part two)."""
 
-from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole
+from dataclasses import replace
+
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Led, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.upkeep import ElectLeaders
@@ -85,6 +88,58 @@ UNCLEAN_RECOVERY = Scenario(
             settings={"recovery": "off", "unclean": "on"},
             expected=LOSES_AS_ALLOWED,
             promise="records are lost, as was asked for",
+        ),
+    ),
+)
+
+
+# A longer log that ends in an earlier leader epoch.
+
+
+_OLDER_LOG_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(200)),
+        Begin(name="cut", fault=NetworkPartition(victim=LAST, peers=OtherSide.BROKERS)),
+        Until(condition=IsrIs((1,))),
+        Rest(seconds=3.0),  # 1 alone takes what producers with acks=1 send
+        Begin(name="old", fault=Kill(victim=LAST)),
+        Until(condition=Led((2, 3))),
+        End(name="cut"),
+        Rest(seconds=0.5),  # fewer records, of a later leader epoch
+        Begin(name="third", fault=Kill(victim=THIRD)),
+        Begin(name="second", fault=Kill(victim=SECOND)),
+        Rest(seconds=4.0),  # longer than their sessions
+        End(name="old"),
+        Rest(seconds=2.0),
+        End(name="third"),
+        End(name="second"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+OLDER_LOG = Scenario(
+    name="older-log",
+    summary="the longest of the logs that are compared ends in an earlier leader epoch",
+    exists_for=("log-durability", "E10-best-replica-is-elected"),
+    description=(
+        "Broker 1 is cut off from the other brokers, and goes on alone: producers with acks=1 fill "
+        "its log. It is killed; 2 leads in a later epoch, and acknowledges fewer records with 3. "
+        "Then all are down, and come back after a kill: no broker is eligible, and logs are "
+        "compared. That of 1 is the longest, and lacks what was acknowledged in the later epoch. "
+        "The leader epoch of a log's end counts first, and its length second."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_OLDER_LOG_SCRIPT.faults,
+    script=_OLDER_LOG_SCRIPT,
+    default_duration_s=35.0,
+    load=replace(PROMISED, acks_leader_share=0.5),
+    settings={**TWO_IN_SYNC, "elr": "on", "recovery": "balanced"},
+    sides=(
+        Side(
+            name="recovery=balanced",
+            settings={"recovery": "balanced"},
+            expected=LOSES_NOTHING,
+            promise="nothing that all of the ISR acknowledged is lost",
         ),
     ),
 )

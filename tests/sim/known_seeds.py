@@ -88,6 +88,8 @@ KNOWN = {
     "E-FENCED-LKL": _by(1, 12.0),
     "E-EAGER": _by(1, 30.0),
     "E-BETTER-COMES": _by(1, 30.0),
+    "E-LONGEST-LEO": _by(1, 35.0),
+    "E-UNASKED-LKL": _by(1, 30.0),
     "P-LAST-REPLICA": _by(1, 12.0),
     "P-NOT-DEMOTED": _by(1, 12.0),
     "P-DIVERGE-ACK": _by(2, 14.0),
