@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from chaos.errors import UsageError as UsageError
     from chaos.nemesis.fault import Fault as Fault
     from chaos.setup.shell import SetupError as SetupError
-    from chaos.testing.cluster import Cluster as Cluster
-    from chaos.testing.cluster import Injected as Injected
+    from chaos.testing.cluster import LastingFault as LastingFault
+    from chaos.testing.cluster import LibraryCluster as Cluster
     from chaos.testing.cluster import NoEffectError as NoEffectError
     from chaos.testing.faults import any_broker as any_broker
     from chaos.testing.faults import controller_follower as controller_follower
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chaos.testing.faults import isr_member as isr_member
     from chaos.testing.faults import leader as leader
     from chaos.testing.faults import link as link
-    from chaos.testing.runs import Run as Run
+    from chaos.testing.runs import JudgedRun as Run
     from chaos.testing.runs import run_scenario as run_scenario
     from checkers.verdict import CheckResult as CheckResult
     from checkers.verdict import Verdict as Verdict
@@ -43,7 +43,7 @@ _HOMES = {
     "..errors": ("OperatorError", "UsageError"),
     "..nemesis.fault": ("Fault",),
     "..setup.shell": ("SetupError",),
-    ".cluster": ("Cluster", "Injected", "NoEffectError"),
+    ".cluster": ("Cluster", "LastingFault", "NoEffectError"),
     ".faults": (
         "any_broker",
         "controller_follower",
@@ -55,11 +55,34 @@ _HOMES = {
     ".runs": ("CheckResult", "Run", "Verdict", "run_scenario"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)
+# The harness has types of those names.
+_INSIDE = {"Cluster": "LibraryCluster", "Run": "JudgedRun"}
+__all__ = [
+    "CheckResult",
+    "Cluster",
+    "ClusterError",
+    "Fault",
+    "LastingFault",
+    "Link",
+    "NoEffectError",
+    "NodeStatus",
+    "OperatorError",
+    "Run",
+    "SetupError",
+    "UsageError",
+    "Verdict",
+    "any_broker",
+    "controller_follower",
+    "controller_leader",
+    "isr_member",
+    "leader",
+    "link",
+    "run_scenario",
+]
 
 if not TYPE_CHECKING:  # it would hide misspelt names from a type checker
 
     def __getattr__(name: str) -> object:
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__} has no {name}")
-        return getattr(import_module(_HOME_OF[name], __name__), name)
+        return getattr(import_module(_HOME_OF[name], __name__), _INSIDE.get(name, name))

@@ -35,7 +35,7 @@ from chaos.play.by_hand import PartitionView, begin, create, end, is_new, requir
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
 from chaos.run.runtimes import DOCKER, RUNTIMES
-from chaos.testing.faults import Aim, victim_of
+from chaos.testing.faults import VictimOrNode, victim_of
 from chaos.testing.waiting import LoopThread, interrupted_by_signals
 
 _NONE: Mapping[str, str] = {}
@@ -50,10 +50,10 @@ class NoEffectError(Exception):
     meanwhile, it did not find under that fault."""
 
 
-class Injected:
+class LastingFault:
     """A fault that lasts, until `heal` or the end of its `with` block."""
 
-    def __init__(self, cluster: "Cluster", hit: Hit) -> None:
+    def __init__(self, cluster: "LibraryCluster", hit: Hit) -> None:
         self._cluster = cluster
         self.hit = hit
 
@@ -72,7 +72,7 @@ class Injected:
         UsageError if it was healed before."""
         return self._cluster.heal(self)[0]
 
-    def __enter__(self) -> "Injected":
+    def __enter__(self) -> "LastingFault":
         return self
 
     def __exit__(
@@ -97,7 +97,7 @@ class Injected:
         return f"{self.hit.fault.kind} of node {', '.join(map(str, self.nodes))}{links}"
 
 
-class Cluster:
+class LibraryCluster:
     """Nodes in containers, which exist within the `with` block.
 
     `target` is `node`, `kafka` or `kafka:VERSION`; `brokers` how many of them are brokers (Apache
@@ -134,13 +134,13 @@ class Cluster:
         self._inner_or_none: Inner | None = None
         self._ending = ExitStack()
         self._loop = LoopThread()
-        self._faults: list[Injected] = []
+        self._faults: list[LastingFault] = []
         self._events: list[str] = []
         self._is_changed = False  # in a way that no heal undoes
         self.draw_from(seed)
         self.name = f"api-{os.getpid():x}-{next(_NUMBERS)}"
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> "LibraryCluster":
         if self._inner_or_none is not None:
             raise UsageError(f"cluster {self.name} was used before\n  try: another Cluster(...)")
         self._inner_or_none = RUNTIMES[DOCKER].new(
@@ -239,7 +239,7 @@ class Cluster:
         return self._inner.version
 
     @property
-    def faults(self) -> Sequence[Injected]:
+    def faults(self) -> Sequence[LastingFault]:
         """Those that last, the oldest first."""
         return tuple(self._faults)
 
@@ -324,7 +324,9 @@ class Cluster:
             raise ClusterError(f"topic {name} was not created: {error}") from error
         self.wait_until(whole=True, topic=name)
 
-    def fault(self, what: str | Fault, victim: Aim | None = None, **parameters: object) -> Injected:
+    def fault(
+        self, what: str | Fault, victim: VictimOrNode | None = None, **parameters: object
+    ) -> LastingFault:
         """Begin a fault, by a name of `kraft-chaos inject --help` (`kill-leader`), by a kind of
         `docs/reference/faults.md` with a victim and its parameters, or as a value.
 
@@ -333,27 +335,27 @@ class Cluster:
         """
         return self._inject(_fault(what, victim, parameters))
 
-    def power_off(self, victim: Aim, *, mode: str = "lose-all") -> Injected:
+    def power_off(self, victim: VictimOrNode, *, mode: str = "lose-all") -> LastingFault:
         """Cut the power: what was not fsynced is lost. `mode`: lose-all, lose-data or torn."""
         return self.fault("power-off", victim, mode=mode)
 
-    def kill(self, victim: Aim) -> Injected:
+    def kill(self, victim: VictimOrNode) -> LastingFault:
         """SIGKILL: what was written survives in the page cache."""
         return self.fault("kill", victim)
 
-    def stop(self, victim: Aim) -> Injected:
+    def stop(self, victim: VictimOrNode) -> LastingFault:
         """SIGTERM."""
         return self.fault("stop", victim)
 
-    def pause(self, victim: Aim) -> Injected:
+    def pause(self, victim: VictimOrNode) -> LastingFault:
         """SIGSTOP: connections stay open."""
         return self.fault("pause", victim)
 
-    def wipe(self, victim: Aim) -> Injected:
+    def wipe(self, victim: VictimOrNode) -> LastingFault:
         """Kill, and give a new, empty disk: the node comes back with another directory id."""
         return self.fault("wipe", victim)
 
-    def partition(self, victim: Aim | Link, *, ways: str = "both") -> Injected:
+    def partition(self, victim: VictimOrNode | Link, *, ways: str = "both") -> LastingFault:
         """Cut a node off from all others; clients still reach all. `ways`: both, out (the others do
         not hear it) or in. Of a `link` nothing arrives at its destination."""
         if not isinstance(victim, Link):
@@ -365,7 +367,7 @@ class Cluster:
         one_way = NetworkPartition(victim=OneNode(victim.source), ways=Ways.OUT)
         return self._inject(one_way, (victim,))
 
-    def heal(self, *faults: Injected, proved: bool = True) -> list[FaultEvidence]:
+    def heal(self, *faults: LastingFault, proved: bool = True) -> list[FaultEvidence]:
         """End these faults, or all, the newest first. Raises NoEffectError for those that left no
         evidence of an effect, once all are ended; not without `proved`."""
         if gone := [each for each in faults if each not in self._faults]:
@@ -405,10 +407,12 @@ class Cluster:
             return False
         return True
 
-    def _inject(self, fault: Fault, links: tuple[Link, ...] | None = None) -> Injected:
+    def _inject(self, fault: Fault, links: tuple[Link, ...] | None = None) -> LastingFault:
         require(self._inner, fault)
         hits = [each.hit for each in self._faults]
-        begun = Injected(self, self._loop.call(begin(self._inner, fault, hits, self._rng, links)))
+        begun = LastingFault(
+            self, self._loop.call(begin(self._inner, fault, hits, self._rng, links))
+        )
         self._faults.append(begun)
         self._is_changed |= fault.harm.wipes or fault.aspect in _FOR_GOOD
         self._note(f"began: {begun!r}")
@@ -427,7 +431,9 @@ class Cluster:
         return self._inner_or_none
 
 
-def _fault(what: str | Fault, victim: Aim | None, parameters: Mapping[str, object]) -> Fault:
+def _fault(
+    what: str | Fault, victim: VictimOrNode | None, parameters: Mapping[str, object]
+) -> Fault:
     if not isinstance(what, str):
         if parameters:
             raise UsageError(

@@ -13,10 +13,10 @@ from chaos.nemesis.victims import (
     Victim,
 )
 
-Aim: TypeAlias = int | Victim
+VictimOrNode: TypeAlias = int | Victim
 
 
-def victim_of(aim: Aim) -> Victim:
+def victim_of(aim: VictimOrNode) -> Victim:
     return OneNode(NodeId(aim)) if isinstance(aim, int) else aim
 
 

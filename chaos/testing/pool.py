@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from chaos.testing.cluster import Cluster
+from chaos.testing.cluster import LibraryCluster
 
 
 class Pool:
@@ -13,16 +13,16 @@ class Pool:
     that one is as it was when it came up; a new one otherwise."""
 
     def __init__(self) -> None:
-        self._cluster: Cluster | None = None
+        self._cluster: LibraryCluster | None = None
         self._options: Mapping[str, Any] = {}
         self._ending = ExitStack()
 
-    def take(self, options: Mapping[str, Any], evidence: Path, *, fresh: bool) -> Cluster:
+    def take(self, options: Mapping[str, Any], evidence: Path, *, fresh: bool) -> LibraryCluster:
         """`evidence` is where it leaves logs and disks if it does not come up. Raises as Cluster
         does."""
         if self._cluster is not None and not fresh and self._options == options:
             return self._cluster
-        another = Cluster(**options, evidence=evidence)
+        another = LibraryCluster(**options, evidence=evidence)
         self.drop()
         self._cluster = self._ending.enter_context(another)
         self._options = dict(options)

@@ -16,7 +16,7 @@ _NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class JudgedRun:
     """A run that has ended, in its directory."""
 
     directory: Path
@@ -63,7 +63,7 @@ def run_scenario(
     settings: Mapping[str, str] = _NONE,
     mutation: str = "",
     scenario_file: Path | None = None,
-) -> Run:
+) -> JudgedRun:
     """Run a scenario to its verdict, as `kraft-chaos run` does; the arguments are its options.
 
     Without a `runtime` in containers: no engine is an error, never a run in virtual time. The run's
@@ -84,4 +84,4 @@ def run_scenario(
         mutation=mutation,
     )
     ran = perform(choices, out, ConsoleProgress(quiet=True))
-    return Run(directory=ran.directory, seed=seed, judgement=ran.judgement)
+    return JudgedRun(directory=ran.directory, seed=seed, judgement=ran.judgement)
