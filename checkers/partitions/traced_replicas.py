@@ -23,6 +23,7 @@ from checkers.evidence.faults import FaultFact
 from checkers.evidence.image import Change, Timeline
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, witness
 from checkers.evidence.partition_logs import columns
+from checkers.history.events import value_name
 from checkers.history.sealed_run import RunInfo
 
 METADATA = f"{NEED} and the metadata log"
@@ -303,7 +304,9 @@ def _is_rough(fault: FaultFact) -> bool:
 
 
 def _uncut(span: dict[str, Any], node: int, at: int) -> Violation:
-    text = f"node {node} acknowledged {span['value']} at offset {span['offset']} of {span['key']}; "
+    value = value_name(span["value"])
+    text = f"node {node} acknowledged {value} at offset {span['offset']} of {span['key']}; "
     text += "its log does not have that there, but it never traced a truncation"
-    fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    names = ("op_id", "key", "offset", "records")
+    fields = {**{name: span[name] for name in names}, "value": value}
     return Violation(text, [{"what": "acknowledged", "t_ns": at, "node": node, **fields}])
