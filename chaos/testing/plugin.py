@@ -50,8 +50,8 @@ class RunScenario(Protocol):
     """The type of the fixture `chaos_run`."""
 
     def __call__(self, scenario: str = "", **options: Any) -> "Run":
-        """Run a scenario; `options` are those of `chaos.testing.run_scenario`, over those of the
-        test's marker. Without a seed it is drawn from the session's seed and the test's name."""
+        """Run a scenario; `options` are those of `run_scenario`, over those of the test's marker.
+        Without a seed it is drawn from the session's seed and the test's name."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
