@@ -80,7 +80,7 @@ BASES: Mapping[str, Base] = {
     "unclean-leader-registered": Base(scenario="unclean-leader-registered"),
     "all-unclean": Base(scenario="all-unclean"),
     "unclean-recovery": Base(scenario="unclean-recovery"),
-    "blackout-brokers": Base(scenario="blackout-brokers"),
+    "blackout-brokers": Base(scenario="blackout-brokers", seed=2),  # an ELR of two
     "lost-together": Base(scenario="lost-together"),
     "lost-together-4": Base(scenario="lost-together", seed=4),
     "swarm-brokers": Base(scenario="swarm-brokers", seed=5),

@@ -29,6 +29,15 @@ def _changes_of_mind(run: Altered) -> list[tuple[Row, Row]]:
     return found
 
 
+def _last_changes(run: Altered) -> list[tuple[Row, Row]]:
+    """Of the broker that told of a change last: all that it told of in that answer, or another
+    partition of the answer would show that the broker had heard of it."""
+    changes = _changes_of_mind(run)
+    last = changes[-1][1]
+    at = last["node"], last["t0"]
+    return [each for each in changes if (each[1]["node"], each[1]["t0"]) == at]
+
+
 def _says(row: Row, other: Row) -> None:
     row.update({name: other[name] for name in _SAID})
 
@@ -104,21 +113,21 @@ def _long_after(run: Altered) -> list[Row]:
 @lie("P18-told-partitions-are-new", of=_PARTITIONS, target=BOTH)
 def a_broker_never_hears_of_the_last_change(run: Altered, _: random.Random) -> None:
     """For the rest of the run, and long after everything was healed."""
-    before, after = _changes_of_mind(run)[-1]
     _long_after(run)
-    for row in _answers(run, node=after["node"], key=after["key"]):
-        if row["t0"] >= after["t0"]:
-            _says(row, before)
+    for before, after in _last_changes(run):
+        for row in _answers(run, node=after["node"], key=after["key"]):
+            if row["t0"] >= after["t0"]:
+                _says(row, before)
 
 
 @lie("P18-told-partitions-are-new", of=_PARTITIONS, target=BOTH)
 def a_broker_hears_of_the_last_change_too_late(run: Altered, _: random.Random) -> None:
     """Half a minute later, with nothing wrong."""
-    before, after = _changes_of_mind(run)[-1]
-    new = [row["t0"] for row in _long_after(run)]
-    for row in _answers(run, node=after["node"], key=after["key"]):
-        if after["t0"] <= row["t0"] < max(new):
-            _says(row, before)
+    until = max(row["t0"] for row in _long_after(run))
+    for before, after in _last_changes(run):
+        for row in _answers(run, node=after["node"], key=after["key"]):
+            if after["t0"] <= row["t0"] < until:
+                _says(row, before)
 
 
 @legal("P18-told-partitions-are-new", of=_PARTITIONS, target=UNTRACED)
