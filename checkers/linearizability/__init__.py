@@ -3,15 +3,14 @@ mutexes, which are a compare-and-set each, and counters.
 
 Real time is the order in which events were recorded, never a clock: operation a precedes b if a's
 completion was recorded before b's invocation. Each key is decided alone, and how depends on its
-operations (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
-searched by a just-in-time frontier (`frontier`, and its parts: `split`, `deadlines`, `slots`,
-`configurations`, `moves`), maps over a table of their states (`state_tables`), counters too
-(`counters`), several registers over the states that are met (`several_registers`, `states_met`),
-from cheap searches that prove one side to expensive ones (`ladder`). A read of an impossible value
-needs no search (`unmade`). What could not be decided within the budget is `unknown`. A history that
-is not linearizable is reduced to a few calls that are not (`leaving_out`, `parts`, by what each
-call `looks` at) and put into words (`violation`). Codes that point nowhere are refused
-(`well_formed`).
+operations (`choose`): values written once are swept in O(n) (`zones`, `blocks`, `quick`), all else
+is searched by a just-in-time frontier (`frontier`, and its parts: `split`, `deadlines`, `slots`,
+`configurations`), counters over the sums that they can have, maps over a table of their states and
+several registers over the states that are met (`several_registers`, `states_met`), from cheap
+searches that prove one side to expensive ones (`ladder`). A read of an impossible value needs no
+search. What could not be decided within the budget is `unknown`. A history that is not linearizable
+is reduced to a few calls that are not (`leaving_out`, `parts`) and put into words (`violation`).
+Codes that point nowhere are refused (`well_formed`).
 
 Importing this package compiles nothing.
 """
