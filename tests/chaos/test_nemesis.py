@@ -305,7 +305,7 @@ def test_where_a_majority_elects_nobody_it_is_to_blame(
     monkeypatch.setattr("chaos.nemesis.nemesis._WHOLE_S", 0.1)
     cluster = FakeCluster()
     cluster.registers.leader = 99
-    with pytest.raises(LeaderlessError, match="node 1, node 2, node 3, which are 3 of 3"):
+    with pytest.raises(LeaderlessError, match="no fault holds node 1, node 2, node 3: 3 of 3"):
         hurt(tmp_path, cluster, Kill(victim=ControllerLeader()))
 
 

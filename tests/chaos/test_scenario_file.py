@@ -19,8 +19,10 @@ QUICK = ("--runtime", "sim", "--seed", "4", "--concurrency", "3", "--rate", "20"
 
 
 def of_page(kind: str) -> str:
-    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
-    return str(found)
+    """Its first example of that kind."""
+    found = re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
 
 
 def toml(text: str) -> ScenarioFile:

@@ -187,7 +187,7 @@ def test_a_bug_in_what_is_not_simulated_is_refused(
     in_the_shell = Planted(owner=Shell, decision="feed", wrong=lambda *_: None)
     monkeypatch.setattr(world, "planted_by", lambda _: in_the_shell)
     assert run_sim(tmp_path, "baseline", "--mutation", "Q-ZOMBIE") == 255
-    assert "Q-ZOMBIE is planted in node.server.shell" in capsys.readouterr().err
+    assert "it changes node.server.shell, which simulated nodes do not" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -183,7 +183,7 @@ def test_brokers_are_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["replay", str(tmp_path), "--runtime", "sim"]) == 254
     assert "only our own node can be simulated" in capsys.readouterr().err
     assert main(["shrink", str(tmp_path)]) == 255
-    assert "kafka runs in containers only" in capsys.readouterr().err
+    assert "kafka runs only in containers" in capsys.readouterr().err
 
 
 def test_what_a_library_did_is_not_done_again_in_virtual_time(
