@@ -167,6 +167,7 @@ IN_REPLICATION = (
         "P16-no-committed-record-cut",
         wrong="a follower truncates its log where it diverges from that of an earlier leader",
         real="KAFKA-18991",
+        tries=8,  # needs a follower with more than the next leader, and its Fetch on the way
     ),
     _planted(
         "P-LASTEPOCH",

@@ -96,7 +96,7 @@ KNOWN = {
     "P-HWM-STUCK": _by(1, 16.0),
     "P-SHUT-HWM": _by(1, 16.0),
     "P-EARLY-HWM": _by(1, 16.0),
-    "P-STALE-DIVERGE": _by(3, 14.0),
+    "P-STALE-DIVERGE": _by(5, 14.0),
     "P-LASTEPOCH": _by(5, 24.0),
     "P-NEVER-FENCED": _by(1, 16.0),
     "P-BUSY-FENCE": _by(1, 16.0),
