@@ -20,7 +20,7 @@ _BY_LINK = (Aspect.CUTS, Aspect.FLAKINESS)
 _ALL_AT_ONCE = (Aspect.LATENCY, Aspect.VOTERS)
 
 
-class HostedPartition:
+class LastingFaults:
     """All faults between their start and the end of their cure, with the nodes and links that each
     holds."""
 

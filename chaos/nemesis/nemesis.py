@@ -20,7 +20,7 @@ from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.cluster.topology import controllers_of
 from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import ClusterView, Led, Sight, unled
-from chaos.nemesis.book import FaultLog, HostedPartition, ScheduleContent
+from chaos.nemesis.book import FaultLog, LastingFaults, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure, of_nodes
@@ -112,7 +112,7 @@ class Nemesis:
         self._tell = tell
         self._lookout = lookout
         self._operator = operator
-        self._held = HostedPartition()
+        self._held = LastingFaults()
         self._content: ScheduleContent = {}
         self._last_epoch = -1  # in which the quorum reported a leader
         # by the name that the script gives the fault

@@ -12,7 +12,7 @@ from chaos.errors import OperatorError, UsageError
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import Condition, Sight, Whole
-from chaos.nemesis.book import HostedPartition
+from chaos.nemesis.book import LastingFaults
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
 from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.probes import QuorumProbe, driver_for
@@ -97,7 +97,7 @@ async def _require_free(
 ) -> None:
     """A second fault of the same kind on one node is refused: there would be no separate evidence
     that each took effect, and lasted until its heal."""
-    held = HostedPartition()
+    held = LastingFaults()
     held.hits = list(hits)
     cut = {link for hit in hits for link in hit.links}
     if twice := [link for link in links if link in cut]:
@@ -107,11 +107,11 @@ async def _require_free(
             f"{fault.kind} is refused while {held.hits[-1].fault.kind} lasts{_THEN}"
         )
     for node in nodes:
-        if node in held.nodes(fault):
-            raise OperatorError(f"another fault holds node {node}{_THEN}")
         status = await cluster.status(node)
         if fault.aspect is Aspect.MACHINE and status is not NodeStatus.RUNNING:
             raise OperatorError(f"node {node} is {status} already{_THEN}")
+        if node in held.nodes(fault):
+            raise OperatorError(f"another fault holds node {node}{_THEN}")
 
 
 async def end(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, FaultEvidence]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import DiskSickness, Link, NodeId
-from chaos.nemesis.book import HostedPartition
+from chaos.nemesis.book import LastingFaults
 from chaos.nemesis.fault import Fault, Hit
 from chaos.nemesis.kinds.clocks import ClockJump
 from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
@@ -147,7 +147,7 @@ def hit(fault: Fault, *nodes: NodeId, links: tuple[Link, ...] = ()) -> Hit:
 
 
 def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
-    held = HostedPartition()
+    held = LastingFaults()
     sick = hit(SickDisk(victim=OneNode(TWO), sickness=DiskSickness.SLOW), TWO)
     jumped = hit(ClockJump(victim=OneNode(ONE), offset_ms=5), ONE)
     held.add(sick)
@@ -161,7 +161,7 @@ def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
 
 def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
     """Simulated swarm, seed 127: the second of two cuts of one leader lost its hold so."""
-    held, fault = HostedPartition(), NetworkPartition(victim=ControllerLeader())
+    held, fault = LastingFaults(), NetworkPartition(victim=ControllerLeader())
     over, goes_on = (Hit(fault=fault, nodes=(TWO,), links=(Link(TWO, ONE),)) for _ in range(2))
     held.add(over)
     held.add(goes_on)
@@ -170,7 +170,7 @@ def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
 
 
 def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:
-    held = HostedPartition()
+    held = LastingFaults()
     link, other = Link(ONE, TWO), Link(TWO, ONE)
     cut = NetworkPartition(victim=OneNode(ONE), ways=Ways.OUT)
     flaky = FlakyLinks(victim=OneNode(ONE), share=0.1)
@@ -188,7 +188,7 @@ def test_no_voter_is_taken_while_another_one_is() -> None:
     """Of three voters, with one removed and the disk of another lost, no majority is left."""
     loss, removal = LoseDisk(victim=OneNode(ONE)), RemoveVoter(victim=OneNode(TWO))
     for goes_on in (loss, removal):
-        held = HostedPartition()
+        held = LastingFaults()
         held.add(hit(goes_on, ONE))
         assert held.is_impossible(loss)
         assert held.is_impossible(removal)
