@@ -13,6 +13,7 @@ from node.storage.disk import QUORUM_STATE, CorruptFile, Disk
 from node.storage.segment import parse_segment_name
 
 _MAX_INT32 = 2**31 - 1
+_LARGEST = 1 << 16  # bytes; a state of version 0 names all voters
 _WHY_NOT_GUESSED = (
     "  it holds this node's vote, which must not be cast twice, so it is not guessed\n"
     "  try: put it back from a copy of this disk, or format an empty disk"
@@ -84,6 +85,8 @@ def parse_election_state(data: bytes) -> ElectionState:
     """The inverse of `encode_election_state`; reads version 0 too. Raises ValueError."""
     if not data:
         raise ValueError("it is empty")
+    if len(data) > _LARGEST:
+        raise ValueError(f"it has {len(data):,} bytes, and a state at most {_LARGEST:,}")
     try:
         fields = json.loads(data)
     except RecursionError:
