@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
-from chaos.errors import OperatorError
+from chaos.errors import OperatorError, UsageError
 
 if TYPE_CHECKING:
     from checkers.history.sealed_run import RunInfo
@@ -62,6 +62,8 @@ def _read(directory: Path) -> "tuple[RunInfo, Judgement]":
     from checkers.history.sealed_run import read_run_info
     from checkers.verdict_file import read_verdict
 
+    if not (directory / "run.json").is_file():
+        raise UsageError(f"{directory} is no run: it has no run.json\n  try: ls runs")
     try:
         return read_run_info(directory), read_verdict(directory)
     except (OSError, ValueError) as error:

@@ -62,7 +62,7 @@ def read_quorum_state(path: Path) -> QuorumState:
             voted=int(found["votedId"]),
             voted_directory=None if directory in (None, "", NO_DIRECTORY) else str(directory),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise DamagedError(f"{path.name}: {type(error).__name__} {error}") from error
 
 
@@ -108,7 +108,7 @@ def read_clean_shutdown(path: Path) -> int | None:
         return -1
     try:
         return int(json.loads(_text(path))["brokerEpoch"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise DamagedError(f"{path.name}: {type(error).__name__} {error}") from error
 
 

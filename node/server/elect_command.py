@@ -121,7 +121,7 @@ def read_sought(path: Path, kind: ElectionType) -> list[SoughtLeader]:
     try:
         found = list(_sought_leaders(json.loads(path.read_bytes()), kind))
         _refuse_twins(found)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal(
             what=f"the list of partitions cannot be used: {error}",
             where=str(path),

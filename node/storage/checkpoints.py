@@ -34,7 +34,7 @@ def take_clean_shutdown(disk: Disk) -> int:
         match json.loads(text):
             case {"version": 0, "brokerEpoch": int(epoch)}:
                 return epoch
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return NO_BROKER_EPOCH
 

@@ -81,3 +81,12 @@ def test_a_run_that_was_not_judged_is_refused_with_the_next_command(
     (directory / "verdict.json").unlink()
     assert main(["diff", str(directory), str(directory)]) == 255
     assert f"try: kraft-chaos check {directory}" in capsys.readouterr().err
+
+
+def test_what_is_no_run_is_refused(
+    judged: tuple[Path, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for other in ("empty", "nowhere"):
+        assert main(["diff", str(judged[0]), str(tmp_path / other)]) == 254
+        assert f"{other} is no run: it has no run.json" in capsys.readouterr().err

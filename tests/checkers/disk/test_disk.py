@@ -75,6 +75,14 @@ def test_a_whole_disk(tmp_path: Path) -> None:
     ]
 
 
+def test_a_quorum_state_that_is_nested_too_deeply_is_a_problem_of_that_disk(
+    tmp_path: Path,
+) -> None:
+    log_directory(tmp_path, 2, [], quorum_state="[" * 2_000)
+    (row,) = read_disks(tmp_path)["disks"].to_pylist()
+    assert "quorum-state: RecursionError" in row["problem"]
+
+
 def test_quorum_state_of_version_0_forgets_the_directory(tmp_path: Path) -> None:
     log_directory(tmp_path, 2, [], quorum_state=V0)
     (row,) = read_disks(tmp_path)["disks"].to_pylist()

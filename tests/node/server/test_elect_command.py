@@ -155,6 +155,7 @@ FOO = {"topic": "foo", "partition": 1}
     [
         ("{", "Expecting property name"),
         ("\xff", "cannot be used"),
+        ("[" * 2_000, "maximum recursion depth exceeded"),
         ("[]", 'Replica election data is missing "partitions" field'),
         ("{}", 'Replica election data is missing "partitions" field'),
         ('{"partitions": {}}', 'Replica election data is missing "partitions" field'),

@@ -178,7 +178,9 @@ def test_a_clean_shutdown_is_told_once() -> None:
     assert take_clean_shutdown(disk) == -1
 
 
-@pytest.mark.parametrize("text", [b"", b"{}", b'{"version":1,"brokerEpoch":4}', b"\xff", b"[]"])
+@pytest.mark.parametrize(
+    "text", [b"", b"{}", b'{"version":1,"brokerEpoch":4}', b"\xff", b"[]", b"[" * 2_000]
+)
 def test_what_cannot_be_read_vouches_for_nothing(text: bytes) -> None:
     disk = new_disk()
     disk.replace(".kafka_cleanshutdown", text)
