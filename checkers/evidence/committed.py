@@ -11,7 +11,8 @@ from checkers.evidence.voters_left import LostLogs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedLog:
-    """The log of one node, up to the offset at which a majority of the voters agrees with it."""
+    """The log of one node, up to the offset at which a majority of the voters agrees with it; of
+    the nodes that hold all of that, the one whose log begins first."""
 
     node: int
     end: int
@@ -43,8 +44,10 @@ def committed_log(
         min(_held_by_majority(each, agreed, gone), limit)
         for each, limit in zip(voters.sets, until, strict=True)
     )
-    batches = [batch for batch in logs[node] if batch.last < end]
-    return CommittedLog(node=node, end=end, batches=batches)
+    alike = [one for one in logs if agreed[disks[one]] >= end]
+    deepest = min(alike, key=lambda one: (logs[one][0].base, one != node, one), default=node)
+    batches = [batch for batch in logs[deepest] if batch.last < end]
+    return CommittedLog(node=deepest, end=end, batches=batches)
 
 
 def _held_by_majority(

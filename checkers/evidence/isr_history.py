@@ -24,6 +24,7 @@ from checkers.evidence.partition_logs import split
 
 FOREVER_NS = int(np.iinfo(np.int64).max)
 NEVER_NS = int(np.iinfo(np.int64).min)
+HIDDEN = -1  # in place of a state: one before the first, of which only a snapshot remains
 # Brokers that are well and connected learn of a committed record within milliseconds.
 LAG_NS = 2_000_000_000
 # A broker publishes its metadata image a moment before its partitions follow it.
@@ -48,7 +49,8 @@ class IsrHistory:
     """The history of one partition; arrays by state, in log order.
 
     `not_before` and `known_by` bound the time at which the change to the state was committed, in
-    ns: NEVER_NS and FOREVER_NS where nothing bounds it.
+    ns: NEVER_NS and FOREVER_NS where nothing bounds it. `begins_hidden`: the first state is that in
+    a snapshot, and nobody knows those before it.
     """
 
     key: str
@@ -60,6 +62,12 @@ class IsrHistory:
     not_before: Ints
     known_by: Ints
     answered: Mapping[int, SortedAnswers]  # by the broker that was asked
+    begins_hidden: bool
+
+    @property
+    def first(self) -> int:
+        """The first state of all, or HIDDEN."""
+        return HIDDEN if self.begins_hidden else 0
 
     def whole(self) -> NDArray[np.bool_]:
         """By state, whether all replicas are in the ISR."""
@@ -67,13 +75,13 @@ class IsrHistory:
 
     def known_before(self, leader: int, t0: Ints) -> Ints:
         """The latest state that a leader must have known, by its own answers, when something
-        began."""
+        began; without an answer the first one, or HIDDEN."""
         answers = self.answered.get(leader)
         if answers is None:
-            return np.zeros(len(t0), np.int64)
+            return np.full(len(t0), self.first, np.int64)
         ends = np.maximum.accumulate(answers.t1)
         place = np.searchsorted(ends, t0 - SETTLED_NS, side="left") - 1
-        return np.where(place >= 0, answers.low[place], 0)
+        return np.where(place >= 0, answers.low[place], self.first)
 
     def last_by(self, t1: Ints) -> Ints:
         """The latest state that can have been committed when something ended."""
@@ -86,16 +94,28 @@ def isr_histories(evidence: Evidence) -> Mapping[str, IsrHistory]:
     if timeline is None:
         return {}
     by_key: dict[str, list[Change]] = {}
+    hidden: set[str] = set()
     for batch in timeline.batches:
         for change in batch.changes:
-            by_key.setdefault(change.partition.key, []).append(change)
+            key = change.partition.key
+            if batch.from_snapshot and key not in by_key:
+                hidden.add(key)
+            by_key.setdefault(key, []).append(change)
     marks = _marks([*_answered(evidence.tables["probes"]), *_traced(evidence)])
-    found = {key: _history(evidence, key, changes, marks) for key, changes in by_key.items()}
+    found = {
+        key: _history(evidence, key, changes, marks, begins_hidden=key in hidden)
+        for key, changes in by_key.items()
+    }
     return {key: history for key, history in found.items() if history is not None}
 
 
 def _history(
-    evidence: Evidence, key: str, changes: Sequence[Change], marks: "_Marks"
+    evidence: Evidence,
+    key: str,
+    changes: Sequence[Change],
+    marks: "_Marks",
+    *,
+    begins_hidden: bool,
 ) -> IsrHistory | None:
     states = [change.after for change in changes if change.after is not None]
     if len(states) < len(changes) or len({one.topic_id for one in states}) > 1:
@@ -115,6 +135,7 @@ def _history(
         not_before=np.maximum.accumulate(not_before),
         known_by=_known_by(answered.values(), marks.known_by(offsets)),
         answered=answered,
+        begins_hidden=begins_hidden,
     )
 
 

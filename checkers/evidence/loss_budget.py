@@ -258,7 +258,7 @@ def _synced_ns(evidence: Evidence, history: IsrHistory | None, shutdown: Shutdow
     """
     before = [fault for fault in evidence.faults if fault.t_start < shutdown.at_ns]
     own = [fault for fault in evidence.faults if fault.id == shutdown.fault_id]
-    if history is None or any(fault.may_harm for fault in before):
+    if history is None or history.begins_hidden or any(fault.may_harm for fault in before):
         return NEVER_NS
     if any(fault.damages_bytes or fault.wipes for fault in own):
         return NEVER_NS
@@ -312,7 +312,9 @@ def _by_log(shutdown: Shutdown, history: IsrHistory, registered: int) -> Recover
     if not len(again):
         return Recovery(FOREVER_NS, FOREVER_NS)
     first = int(again[0])
-    may = max(shutdown.started_ns, int(history.not_before[first]))
+    # What a snapshot tells first may have been so long before.
+    since = NEVER_NS if history.begins_hidden and not first else int(history.not_before[first])
+    may = max(shutdown.started_ns, since)
     return Recovery(may, max(may, int(history.known_by[first])))
 
 

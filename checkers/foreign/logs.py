@@ -13,8 +13,9 @@ the same in arrays and objects.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -275,10 +276,11 @@ class _Rows:
             moved = record.key in rebalanced
             self.polled.append((op, record.step, key, _offset(record), value, moved))
 
-    def _by_key(self, records: tuple[LogRecord, ...]) -> Iterator[tuple[int, LogRecord]]:
+    def _by_key(self, records: tuple[LogRecord, ...]) -> list[tuple[int, LogRecord]]:
         """Key by key, each in its order."""
         coded = [(self.key_codes[record.key], record) for record in records]
-        yield from sorted(coded, key=lambda one: one[0])
+        coded.sort(key=itemgetter(0))
+        return coded
 
 
 def _offset(record: LogRecord) -> int:
@@ -289,9 +291,11 @@ def arrays_of(log: Log) -> LogArrays:
     """Every send counts as one with acks=all, sent once: as in Jepsen's workload."""
     rows = _Rows({key: code for code, key in enumerate(log.keys)}, _lasting(log))
     for op, call in enumerate(log.calls):
-        rows.add_sent(op, call)
+        if call.sent:
+            rows.add_sent(op, call)
     for op, call in enumerate(log.calls):
-        rows.add_polled(op, call)
+        if call.polled:
+            rows.add_polled(op, call)
     names = [value for _, value in rows.codes]
     return LogArrays(
         ops=_operations(log),
@@ -360,22 +364,30 @@ def _polled_arrays(rows: _Rows) -> PolledRecords:
 
 
 def _resets(log: Log, key_codes: dict[str, int]) -> Resets:
-    found = [(op, key) for op, call in enumerate(log.calls) for key in _let_go(call, key_codes)]
-    kept = [(op, key) for op, call in enumerate(log.calls) for key in _held_array(call, key_codes)]
+    moving = [
+        (op, call)
+        for op, call in enumerate(log.calls)
+        if call.rebalanced or call.f in (SEEK, ASSIGN, SUBSCRIBE)
+    ]
+    found = [(op, key) for op, call in moving for key in _let_go(call, key_codes)]
+    kept = [(op, key) for op, call in moving for key in _held_array(call, key_codes)]
     op, key = np.array(found, np.int32).reshape(-1, 2).T
     kept_by, kept_key = np.array(kept, np.int32).reshape(-1, 2).T
     return Resets(op=op, key=key, kept_by=kept_by, kept=kept_key)
 
 
 def _silent(log: Log) -> Flags:
-    def rows(chosen: Callable[[LogCall], bool]) -> Ints:
-        return np.array([row for row, call in enumerate(log.calls) if chosen(call)], np.int64)
+    def rows(f: str) -> Ints:
+        named = (row for row, call in enumerate(log.calls) if call.f == f)
+        return np.array(
+            [row for row in named if log.calls[row].type is not EventType.FAIL], np.int64
+        )
 
     return silent_subscriptions(
         _processes(log)[0],
-        subscribed=rows(lambda call: call.f == SUBSCRIBE and call.type is not EventType.FAIL),
-        assigned=rows(lambda call: call.f == ASSIGN and call.type is not EventType.FAIL),
-        told=rows(lambda call: call.tells),
+        subscribed=rows(SUBSCRIBE),
+        assigned=rows(ASSIGN),
+        told=np.array([row for row, call in enumerate(log.calls) if call.tells], np.int64),
     )
 
 

@@ -14,7 +14,7 @@ from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
-from checkers.evidence.isr_history import IsrHistory, isr_histories
+from checkers.evidence.isr_history import HIDDEN, IsrHistory, isr_histories
 from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.partition_logs import Stretches, columns, split
 from checkers.evidence.planned import Kind
@@ -219,7 +219,7 @@ def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
         if history is None:
             continue
         for known in _known(evidence, history, part, _epochs_at(stored.get((name,)), part)):
-            looked_at += len(known.rows)
+            looked_at += int((known.low != HIDDEN).sum())
             violations += _too_small(history, part, known)
     return conclude(
         looked_at=looked_at,
@@ -279,11 +279,12 @@ def _known(
             continue
         rows = np.flatnonzero((epochs == epoch) & (node == acknowledging))
         told = [history.known_before(leader, t0[rows]) for leader in set(leaders[states])]
+        low = np.min(told, axis=0)
         yield _Known(
             states=states,
             rows=rows,
             t0=t0[rows],
-            low=np.maximum(np.min(told, axis=0), states[0]),
+            low=low if epoch == _ON_NO_DISK or not states[0] else np.maximum(low, states[0]),
             high=np.minimum(last[rows], states[-1]),
             on_a_disk=epoch != _ON_NO_DISK,
         )
@@ -298,6 +299,8 @@ def _too_small(history: IsrHistory, sent: pa.Table, known: _Known) -> Iterator[V
     size = np.array([len(one.isr) for one in history.states], np.int64)
     low, high = known.low, known.high
     for begin, end in np.unique(np.stack([low, high], axis=1), axis=0).tolist():
+        if begin == HIDDEN:
+            continue
         between = known.states[(known.states >= begin) & (known.states <= end)]
         if not len(between) or size[between].max() >= history.min_isr[between].min():
             continue

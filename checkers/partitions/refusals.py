@@ -13,7 +13,14 @@ from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Timeline
-from checkers.evidence.isr_history import FOREVER_NS, LAG_NS, SETTLED_NS, IsrHistory, isr_histories
+from checkers.evidence.isr_history import (
+    FOREVER_NS,
+    HIDDEN,
+    LAG_NS,
+    SETTLED_NS,
+    IsrHistory,
+    isr_histories,
+)
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.history.events import value_name
@@ -68,6 +75,7 @@ def _no_state_is_too_small(_: Evidence, found: Timeline, refused: Refused) -> ND
     small, led = sums(leads & ~is_fine), sums(leads)
     low, high = known_states(refused, set(history.answered))
     untrue: NDArray[np.bool_] = (small[high + 1] == small[low]) & (led[high + 1] > led[low])
+    untrue &= low != HIDDEN
     return untrue
 
 
@@ -91,7 +99,8 @@ def _led_all_along(evidence: Evidence, _: Timeline, refused: Refused) -> NDArray
     low, high = known_states(refused, (node,))
     is_one_reign = (lacking[high + 1] == lacking[low]) & (epochs[low] == epochs[high])
     has_told = told.t1.min() < refused.t0 - LAG_NS - SETTLED_NS
-    untrue: NDArray[np.bool_] = is_one_reign & has_told & _sent_once(evidence, refused)
+    untrue: NDArray[np.bool_] = is_one_reign & has_told & (low != HIDDEN)
+    untrue &= _sent_once(evidence, refused)
     return untrue & ~_hurt(evidence, refused)
 
 
@@ -146,7 +155,7 @@ def shown_with_min_isr(evidence: Evidence) -> CheckResult:
         if (key,) not in given or (key,) not in sent:
             continue
         shown = _shown(evidence, history, given[key,], sent[key,])
-        looked_at += len(shown.rows)
+        looked_at += int((shown.low != HIDDEN).sum())
         withheld += int((shown.was_answered & _too_small(history, shown.low, shown.answered)).sum())
         early = np.flatnonzero(_too_small(history, shown.low, shown.high)).tolist()
         violations += [_too_early(history, given[key,], shown, at) for at in early]
@@ -211,22 +220,25 @@ def _first_states(history: IsrHistory, epoch: Ints, t0: Ints) -> Ints:
     """The states that the leader of an epoch may have known when it got a record that was sent at
     `t0`."""
     of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
-    low = np.zeros(len(t0), np.int64)
+    low = np.full(len(t0), history.first, np.int64)
     for number in np.unique(epoch).tolist():
         led = np.flatnonzero(of_epoch == number)
         if len(led):
             mine = epoch == number
             known = history.known_before(history.states[led[0]].leader, t0[mine])
-            low[mine] = np.maximum(known, led[0])
+            # The epoch of the first state may have begun in one that is hidden.
+            low[mine] = known if led[0] == 0 else np.maximum(known, led[0])
     return low
 
 
 def _too_small(history: IsrHistory, low: Ints, high: Ints) -> NDArray[np.bool_]:
-    """Whether the ISR had min ISR in no state from `low` to `high`."""
+    """Whether the ISR had min ISR in no state from `low` to `high`; HIDDEN ones may have had."""
     size = np.array([len(one.isr) for one in history.states], np.int64)
     pairs, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
     found = [
-        size[begin : max(begin, end) + 1].max() < history.min_isr[begin : max(begin, end) + 1].min()
+        begin != HIDDEN
+        and size[begin : max(begin, end) + 1].max()
+        < history.min_isr[begin : max(begin, end) + 1].min()
         for begin, end in pairs.tolist()
     ]
     return np.array(found, np.bool_)[which.reshape(-1)]

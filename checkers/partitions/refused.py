@@ -71,11 +71,12 @@ def judged(
 
 
 def known_states(refused: Refused, nodes: Collection[int]) -> tuple[Ints, Ints]:
-    """The first and the last state that any of these may have been based on."""
+    """The first and the last state that any of these may have been based on; the first may be
+    HIDDEN."""
     history, before = refused.history, refused.t0 - LAG_NS
     known = [history.known_before(node, before) for node in nodes]
-    low: Ints = np.min(known, axis=0) if known else np.zeros(len(before), np.int64)
-    return low, np.maximum(history.last_by(refused.t1), low)
+    low: Ints = np.min(known, axis=0) if known else np.full(len(before), history.first)
+    return low, np.maximum(history.last_by(refused.t1), np.maximum(low, 0))
 
 
 def sums(these: NDArray[np.bool_]) -> Ints:
@@ -100,7 +101,7 @@ def _told(refused: Refused, error: str, at: int) -> Violation:
     row = refused.rows.slice(at, 1).to_pylist()[0]
     history = refused.history
     lows, highs = known_states(refused, set(history.answered))
-    low, high = int(lows[at]), int(highs[at])
+    low, high = max(int(lows[at]), 0), int(highs[at])
     current = history.states[high]
     text = f"{refused.key}: node {refused.node} answered {error}, and node {current.leader} led in "
     text += f"epoch {current.leader_epoch}, with the ISR [{names(current.isr)}]; min ISR is "

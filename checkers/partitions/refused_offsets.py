@@ -18,6 +18,7 @@ from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Timeline
+from checkers.evidence.isr_history import HIDDEN
 from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
@@ -104,7 +105,7 @@ def _is_inside(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
     asked = refused.rows["value"].fill_null(_NOWHERE).to_numpy().astype(np.int64)
     outside = sums(np.array([refused.node not in one.isr for one in refused.history.states]))
     low, high = known_states(refused, (refused.node,))
-    is_member = outside[high + 1] == outside[low]
+    is_member = (outside[high + 1] == outside[low]) & (low != HIDDEN)
     told = evidence.once(_answered_ends).get(refused.key)
     if told is None:
         return none
@@ -173,6 +174,7 @@ def _follows(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
     low, high = known_states(refused, set(history.answered))
     changes = sums(np.concatenate([[False], leaders[1:] != leaders[:-1]]))
     is_one = (changes[high + 1] == changes[low + 1]) & (leaders[low] != NO_LEADER)
+    is_one &= low != HIDDEN
     untrue = is_one & ~_may_lack(evidence, refused)
     idempotent, before = _idempotent_sends(evidence), evidence.once(_sends_before)
     for at in np.flatnonzero(untrue).tolist():

@@ -149,6 +149,8 @@ def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, Voter
     base, epoch, crc = (process.traces.column(name)[rows] for name in ("base", "epoch", "crc"))
     nexts = [*history.offsets[1:], UNLIMITED][1:]
     for offset, after, voters in zip(history.offsets[1:], nexts, history.sets[1:], strict=True):
+        if offset == history.known:
+            continue  # a snapshot names them all, below which nobody knows who votes
         place = bisect_right(stored, offset, key=lambda one: one.base) - 1
         if place < 0 or not offset <= stored[place].last < after:
             continue

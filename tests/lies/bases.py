@@ -53,6 +53,7 @@ BASES: Mapping[str, Base] = {
     "changing-voters": Base(scenario="changing-voters"),
     "remove-leader": Base(scenario="remove-leader", seed=4),
     "swarm": Base(scenario="swarm", seed=11),
+    "swarm-4146": Base(scenario="swarm", seed=4146, duration_s=4),  # snapshots hide voters
     "minority-of-two": Base(scenario="minority-of-two"),
     "estranged-follower": Base(scenario="estranged-follower"),
     "baseline-5": Base(scenario="baseline", seed=5, duration_s=6, nodes=5),
@@ -84,6 +85,8 @@ BASES: Mapping[str, Base] = {
     "lost-together": Base(scenario="lost-together"),
     "lost-together-4": Base(scenario="lost-together", seed=4),
     "swarm-brokers": Base(scenario="swarm-brokers", seed=5),
+    # A snapshot hides the first states of partitions.
+    "swarm-brokers-2246": Base(scenario="swarm-brokers", seed=2246, duration_s=12),
 }
 
 

@@ -120,6 +120,17 @@ class Cluster:
         self.end = last + 1
         return self
 
+    def hide_head(self, *state: Record, nodes: Sequence[int] = NODES) -> "Cluster":
+        """On these nodes only a snapshot of the brokers and this state is left of the log."""
+        for table in ("log_batches", "log_records"):
+            self.rows[table] = [row for row in self.rows[table] if row["node"] not in nodes]
+        brokers = [register(node, 10 + node, fenced=False) for node in NODES]
+        frame = Record(type="SnapshotHeader"), Record(type="SnapshotFooter")
+        for node in nodes:
+            for record in (frame[0], *brokers, *state, frame[1]):
+                self.add("log_records", _row(node, self.end - 1, 1, record))
+        return self.commit(Record(type="NoOp"))
+
     def add(self, table: str, *rows: Row) -> "Cluster":
         self.rows[table] += rows
         return self

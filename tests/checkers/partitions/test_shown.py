@@ -7,7 +7,7 @@ import pytest
 from checkers.partitions.refusals import shown_with_min_isr
 from checkers.verdict import Verdict
 from tests.support.histories import MS
-from tests.support.kafka_runs import ALL, Cluster, change, started
+from tests.support.kafka_runs import ALL, Cluster, change, partition, started, topic
 
 SECOND = 1000  # ms
 SHRUNK = {"isr": [1], "elr": [2, 3]}
@@ -68,6 +68,29 @@ def test_a_record_that_came_and_was_given(sent_at: int, given_at: int, verdict: 
             "t-0, offset 0: given to a consumer, but since it was sent the ISR was [1]; "
             "min ISR is 2"
         )
+
+
+@pytest.mark.parametrize(
+    ("hidden_on", "told_at", "expected"),
+    [
+        ((1, 2, 3), None, (Verdict.UNKNOWN, 0)),  # it may have been committed in a hidden state
+        ((1, 2, 3), 1000, (Verdict.INVALID, 1)),  # its leader knew of the snapshot's state before
+        ((1, 2), None, (Verdict.VALID, 1)),  # the third log has all states
+        ((1, 2), 1000, (Verdict.INVALID, 1)),
+    ],
+)
+def test_the_states_that_a_snapshot_hides_may_have_had_min_isr(
+    hidden_on: tuple[int, ...], told_at: int | None, expected: tuple[Verdict, int]
+) -> None:
+    cluster = started().commit(change("t-0", isr=[1], eligibleLeaderReplicas=[2, 3]))
+    small = partition("t-0", [1], 1, eligibleLeaderReplicas=[2, 3], partitionEpoch=1)
+    cluster.hide_head(topic("t"), small, nodes=hidden_on)
+    if told_at is not None:
+        asked(cluster, told_at, **SHRUNK)
+    sent(cluster, 100, 3500)
+    given(cluster, 100, 4500)
+    result = shown_with_min_isr(cluster.run())
+    assert (result.verdict, result.looked_at) == expected, result.message
 
 
 def test_each_send_of_a_poll_is_looked_at() -> None:

@@ -105,6 +105,27 @@ def test_a_process_tells_of_each_change_of_the_voters() -> None:
     assert voters_are_traced(changed(found)).verdict is VALID
 
 
+def test_the_voters_that_a_snapshot_names_are_no_record_of_the_log() -> None:
+    """One append wrote the removal at 42 and a batch up to 59, where a snapshot ends later.
+
+    The log's head is hidden, so the disk tells all voters from the snapshot on only.
+    """
+    trace = told(NodeTrace(1).start(), 20, 1, 1, 2, 3, 4).state("follower", 1)
+    for base, last in ((42, 42), (43, 59)):
+        trace.emit("q.append", base=base, last=last, epoch=1, crc=1000 + base, role="follower")
+    told(trace, 42, 1)
+    removed = leader_change(1, 42, 1, 1) | {"type": "RemoveVoter", "leader": None}
+    removed["detail"] = json.dumps({"voterId": 4, "voterDirectoryId": "dir-4"})
+    voters = {
+        "voters": [{"voterId": node, "voterDirectoryId": f"dir-{node}"} for node in (1, 2, 3)]
+    }
+    head = leader_change(1, 59, 1, 1) | {"type": "SnapshotHeader", "leader": None, "detail": "{}"}
+    whole = head | {"type": "KRaftVoters", "detail": json.dumps(voters)}
+    batches = [batch(1, base, last, 1) for base, last in ((40, 41), (42, 42), (43, 59))]
+    run = make_run(traces=[trace], disks=[disk(1)], batches=batches, records=[removed, head, whole])
+    assert voters_are_traced(run).verdict is VALID
+
+
 def stored(trace: NodeTrace) -> CheckResult:
     run = make_run(traces=[trace])
     row = {"node": 1, "directory": "dir-1", "end": 40, "epoch": 2, "type": "SnapshotHeader"}

@@ -138,3 +138,54 @@ def a_follower_says_twice_whom_it_follows(run: Altered, rng: random.Random) -> N
     """A follower traces its state once more, unchanged."""
     row = rng.choice(run.events("q.state", state="follower"))
     run.insert_event(dict(row), after=row)
+
+
+# What follows voters and partitions, of which only a snapshot may tell the first ones.
+QUORUMS = ("voters-are-traced", "Q4-elected-by-a-majority", "log-reaches-its-snapshot")
+PARTITIONS = (
+    "P8-shown-with-min-isr",
+    "P17-acknowledged-with-min-isr",
+    "too-few-replicas-are-too-few",
+    "leaders-do-not-deny-it",
+    "log-durability",
+)
+WITH_VOTERS = (*SNAPSHOTS, "swarm", "swarm-4146")
+
+
+@legal(*QUORUMS, of=WITH_VOTERS)
+def all_logs_begin_at_their_newest_snapshots(run: Altered, _: random.Random) -> None:
+    """On each disk the log has no batch that the newest snapshot covers."""
+    if not [node for node in run.nodes if _hide_head(run, node)]:
+        raise NotHere("no snapshot")
+
+
+@legal(*QUORUMS, of=WITH_VOTERS)
+@legal(*PARTITIONS, of="swarm-brokers-2246", target=BOTH)
+def one_log_begins_at_its_newest_snapshot(run: Altered, rng: random.Random) -> None:
+    """On one disk the log has no batch that the newest snapshot covers."""
+    nodes = [*run.nodes]
+    rng.shuffle(nodes)
+    if not any(_hide_head(run, node) for node in nodes):
+        raise NotHere("no snapshot")
+
+
+def _hide_head(run: Altered, node: int) -> bool:
+    """Whether the disk has a newest snapshot that the log goes on behind."""
+    log = run.where("log_batches", node=node)
+    ends = {row["end"] for row in run.where("snapshot_records", node=node)} - {0}
+    end = max(ends & {row["base_offset"] for row in log}, default=0)
+    if not end or log[0]["base_offset"] == end:
+        return False
+    snapshot = [
+        {**dict.fromkeys(run.rows("log_records")[0]), **row, "offset": end - 1}
+        for row in run.where("snapshot_records", node=node, end=end)
+    ]
+    for row in snapshot:
+        del row["end"], row["directory"]
+    behind = [row for row in run.where("log_records", node=node) if row["offset"] >= end]
+    run.keep("log_records", lambda row: row["node"] != node)
+    run.rows("log_records").extend([*snapshot, *behind])
+    run.keep("log_batches", lambda row: row["node"] != node or row["base_offset"] >= end)
+    for row in run.where("log_batches", node=node):
+        row["segment"] = f"{end:020d}.log"
+    return True
