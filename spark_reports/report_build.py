@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from checkers.history.store import replace_file
 from checkers.verdict import counted
 from spark_reports.sealed_archive import Archive, survey
 from spark_reports.session import SessionSettings, open_session
@@ -54,7 +55,7 @@ def build(
     from spark_reports.report_page import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(render(summary, out), encoding="utf-8")
+    replace_file(out, render(summary, out).encode(), syncs=False)
     return Built(
         runs=tuple(str(run.directory) for run in archive.runs),
         contradictions=tuple(f"{run.directory}: {words}" for run, words in summary.contradicted),

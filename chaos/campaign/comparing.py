@@ -23,7 +23,7 @@ from checkers.conclusion import STARVED
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.starvation import why_in_doubt
 from checkers.history.sealed_run import RunInfo, read_run_info
-from checkers.history.store import UnreadableRunError, read_run
+from checkers.history.store import UnreadableRunError, read_run, replace_file
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import (
     GAPS,
@@ -74,7 +74,7 @@ def compare(arguments: CompareArguments) -> int:
     for scenario in scenarios:
         told.append(_tell(scenario, arguments))
         if len(told) > 1:
-            overview.write_text(render_overview(told), encoding="utf-8")
+            replace_file(overview, render_overview(told).encode(), syncs=False)
     if arguments.as_json:
         said = [json.dumps([_as_json(each) for each in told], indent=2)]
     elif len(told) > 1:
@@ -261,9 +261,9 @@ def _is_kept(found: Compared, arguments: CompareArguments) -> bool:
 def _write(found: Compared, out: Path) -> None:
     page = out / found.href
     text = render_comparison(found.name, found.description, found.sides, DURABILITY)
-    page.write_text(text, encoding="utf-8")
+    replace_file(page, text.encode(), syncs=False)
     content = json.dumps(_as_json(found), indent=2)
-    page.with_suffix(".json").write_text(content + "\n", encoding="utf-8")
+    replace_file(page.with_suffix(".json"), f"{content}\n".encode(), syncs=False)
 
 
 def _as_text(found: Compared, out: Path) -> str:

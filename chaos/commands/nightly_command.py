@@ -272,22 +272,24 @@ def compared(out: Path, of_date: str) -> "Comparison":
 def write_page(out: Path, found: "Comparison", page: Path) -> None:
     """The morning's page. Raises OSError."""
     from chaos.nightly.night import LEDGER
+    from checkers.history.store import replace_file
     from spark_reports.ledger import read_nights
     from spark_reports.morning import render_morning
 
     before = [each for each in read_nights(out / LEDGER) if each.date < found.night.date]
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render_morning(found, before, page, out), encoding="utf-8")
+    replace_file(page, render_morning(found, before, page, out).encode(), syncs=False)
 
 
 def _told(night: "NightFiles", parsed: argparse.Namespace, tell: Callable[[str], None]) -> int:
     """Write what CI shows, print the night, and tell the team's own program."""
     from chaos.nightly.forms import annotations, as_markdown, as_message, as_text, write_junit
+    from checkers.history.store import replace_file
 
     found = compared(night.out, night.date)
     write_page(night.out, found, night.directory / PAGE)
     summary = as_markdown(found)
-    (night.directory / SUMMARY).write_text(summary, encoding="utf-8")
+    replace_file(night.directory / SUMMARY, summary.encode(), syncs=False)
     if into := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(into).open("a", encoding="utf-8") as file:
             file.write(summary)

@@ -18,7 +18,13 @@ from chaos.run.seal import UnsealableError, seal
 from checkers.evidence.evidence import Evidence
 from checkers.history.inventory import differences, has_any_file
 from checkers.history.sealed_run import Run, RunInfo, read_run_info
-from checkers.history.store import EVENTS, DamagedSealError, UnreadableRunError, read_run
+from checkers.history.store import (
+    EVENTS,
+    DamagedSealError,
+    UnreadableRunError,
+    read_run,
+    replace_file,
+)
 from checkers.page import render_page
 from checkers.suite import CHECKS, judge, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -180,7 +186,7 @@ def _stopwatch(info: RunInfo) -> Callable[[], float]:
 
 def _write_page(evidence: Evidence, judgement: Judgement, directory: Path) -> None:
     try:
-        (directory / PAGE).write_text(render_page(evidence, judgement), encoding="utf-8")
+        replace_file(directory / PAGE, render_page(evidence, judgement).encode(), syncs=False)
     except Exception as error:  # noqa: BLE001 - a page that fails must not hide the verdict
         log_crash(directory, error)
         (directory / PAGE).unlink(missing_ok=True)

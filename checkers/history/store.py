@@ -125,7 +125,7 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
 def replace_file(path: Path, data: bytes, *, syncs: bool = True) -> None:
     """Put `data` at `path` in one step: a reader finds the old file or the new one; also after a
     power cut, if it `syncs`."""
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # another may write it, too
     part.write_bytes(data)
     if syncs:
         _sync(part)

@@ -77,7 +77,7 @@ def test_all_of_a_seal_is_durable_unless_nobody_asks_for_it(
     tables = synthetic_run(SMALL).tables
     write_tables(tmp_path, tables, {})
     assert {f"{name}.parquet" for name in TABLES} <= set(synced)
-    assert synced[-2:] == [f".{MANIFEST}.part", tmp_path.name]
+    assert synced[-2:] == [f".{MANIFEST}.{os.getpid()}.part", tmp_path.name]
     synced.clear()
     write_tables(tmp_path, tables, {}, syncs=False)
     assert not synced
