@@ -252,8 +252,9 @@ _UNIT = "reassignments that completed"
 def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
     """A reassignment completes only when all remaining replicas are in the ISR.
 
-    They are then at least min ISR, which is never more than the number of replicas. A cancelled
-    reassignment keeps the former replicas, in the ISR or not. (KIP-455, KIP-966, KAFKA-15665)
+    Also if it completes in the record that begins it. They are then at least min ISR, which is
+    never more than the number of replicas. A cancelled reassignment keeps the former replicas, in
+    the ISR or not. (KIP-455, KIP-966, KAFKA-15665)
     """
     found = evidence.timeline
     if found is None:
@@ -286,8 +287,7 @@ def reassignments_end(evidence: Evidence) -> CheckResult:
     if found is None:
         return unread("reassignments", NEED)
     is_whole = info.finished and not info.stuck
-    begun = {change.partition.key for _, change in found.changes() if change.partition.adding}
-    begun |= {change.partition.key for _, change in found.changes() if change.partition.removing}
+    begun = {change.partition.key for _, change in found.changes() if _is_moved(change)}
     left = [each for _, each in sorted(found.partitions.items()) if each.adding or each.removing]
     return conclude(
         looked_at=len(begun) if is_whole else 0,
@@ -300,6 +300,10 @@ def reassignments_end(evidence: Evidence) -> CheckResult:
     )
 
 
+def _is_moved(change: Change) -> bool:
+    return bool(change.partition.adding or change.partition.removing or change.reassigned)
+
+
 def _goes_on(partition: Partition) -> Violation:
     text = f"the reassignment of {partition.key} to [{names(partition.replicas)}] goes on, though "
     text += f"the ISR is [{names(partition.isr)}]"
@@ -307,14 +311,15 @@ def _goes_on(partition: Partition) -> Violation:
 
 
 def _done(found: Timeline) -> Iterator[Change]:
-    """Changes by which a replica to be removed is removed; in a cancelled reassignment, one to be
-    added."""
+    """Changes by which a partition has other replicas than before, and no reassignment goes on: one
+    that was under way, or one that is done in the record that begins it. A cancelled one brings the
+    replicas back that there were before it."""
     for _, change in found.changes():
-        before, after = change.before, change.partition
-        if before is not None and change.ends_reassignment:
-            first = set(before.replicas) - set(before.adding)
-            if set(after.replicas) != first:
-                yield change
+        before, after = change.before, change.after
+        if before is None or after is None or after.adding or after.removing:
+            continue
+        if set(after.replicas) != set(before.replicas) - set(before.adding):
+            yield change
 
 
 def _too_early(change: Change) -> Iterator[Violation]:

@@ -30,6 +30,22 @@ def test_who_is_left_is_in_sync(done: Record, verdict: Verdict) -> None:
 
 
 @pytest.mark.parametrize(
+    ("done", "verdict"),
+    [
+        (change("t-0", replicas=[1, 2], isr=[1, 2]), VALID),
+        (change("t-0", replicas=[1, 3], isr=[1]), INVALID),
+        (change("t-0", replicas=[1, 2, 4], isr=[1, 2]), INVALID),
+        (change("t-0", replicas=[4], isr=[4], leader=4), VALID),
+    ],
+)
+def test_what_is_done_as_it_begins_is_in_sync_too(done: Record, verdict: Verdict) -> None:
+    cluster = started().commit(register(4, 14)).commit(registration_change(4, 14, fenced=-1))
+    run = cluster.commit(done).run(finished=True)
+    assert reassigned_when_in_sync(run).verdict is verdict
+    assert reassignments_end(run).verdict is VALID
+
+
+@pytest.mark.parametrize(
     ("records", "verdict"),
     [
         ([BEGUN], INVALID),

@@ -66,6 +66,7 @@ and of brokers, which keep the replicas of partitions (KIP-966):
     P16   no follower truncates what was shown to consumers            broker_watch.py
     P18   a broker that has caught up, and asks for it, is unfenced    broker_watch.py
     E1-E4, E7, E9, E11    how ISR, ELR and leader may change           committed_changes.py
+    reassigned-when-in-sync    when a reassignment may end             committed_changes.py
     E5    a broker is in no ISR or ELR after an unclean shutdown       committed_changes.py
     E6    a broker that lost records does not claim a clean shutdown   committed_changes.py
 

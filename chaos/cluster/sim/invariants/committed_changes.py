@@ -23,7 +23,8 @@ from node.records.metadata import (
 )
 from node.storage.view import LogView
 
-# How an ISR, an ELR and a leader may change (KIP-966): E1-E4, E7, E9 and E11.
+# How an ISR, an ELR and a leader may change (KIP-966): E1-E4, E7, E9 and E11; and when a
+# reassignment may end.
 
 
 Key = tuple[UUID, int]
@@ -35,17 +36,20 @@ ELIGIBLE_RULES = (
     "E7-elr-elected-with-empty-isr",
     "E9-unclean-leader-recovers",
     "E11-elr-alone-keeps-epoch",
+    "reassigned-when-in-sync",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedChange:
-    """`active`: members of the old ISR that could lead when the record was replayed."""
+    """`active`: members of the old ISR that could lead when the record was replayed. `min_isr`: the
+    effective one then."""
 
     key: Key
     before: Partition
     after: Partition
     active: frozenset[int]
+    min_isr: int
 
     @property
     def name(self) -> str:
@@ -90,6 +94,7 @@ def check_all(batch: CommittedBatch) -> None:
     for change in batch.changes:
         _check_joined_elr(change)
         _check_elr_alone(change)
+        _check_reassigned(change)
         _check_election(batch, change)
         if batch.has_elr:
             _check_kept(batch, change)
@@ -132,6 +137,23 @@ def _check_elr_alone(change: CommittedChange) -> None:
         what = f"the ELR of {change.name} alone changes, from {sorted(before.elr)} to "
         what += f"{sorted(after.elr)}, and its leader epoch is {after.leader_epoch} now"
         raise Broken("E11-elr-alone-keeps-epoch", what)
+
+
+def _check_reassigned(change: CommittedChange) -> None:
+    """It completes with all targets in the ISR, and is cancelled with at least min ISR of the
+    former replicas in it (KIP-966, "Other behaviors" 4)."""
+    before, after = change.before, change.after
+    if not change.is_reassigned or after.is_reassigning:
+        return
+    isr, replicas = sorted(after.isr), sorted(after.replicas)
+    if {*replicas} == {*before.replicas} - {*before.adding}:
+        if len(isr) < change.min_isr:
+            what = f"the reassignment of {change.name} is cancelled with the ISR {isr}, which has "
+            what += f"not min ISR, {change.min_isr}"
+            raise Broken("reassigned-when-in-sync", what)
+    elif not {*replicas} <= {*isr}:
+        what = f"{change.name} was reassigned to {replicas}, and its ISR is {isr}"
+        raise Broken("reassigned-when-in-sync", what)
 
 
 def _check_election(batch: CommittedBatch, change: CommittedChange) -> None:
@@ -272,7 +294,13 @@ class CommittedChanges:
             self.image.replay(record)
             after = self.image.topics.partition(*key)
             assert after is not None
-            yield CommittedChange(key=key, before=before, after=after, active=frozenset(active))
+            yield CommittedChange(
+                key=key,
+                before=before,
+                after=after,
+                active=frozenset(active),
+                min_isr=self.effective_min_isr(self.image, key, after),
+            )
 
     def _behind(
         self,

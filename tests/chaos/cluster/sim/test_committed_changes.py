@@ -68,6 +68,9 @@ def change(
     elr: tuple[int, ...] | None = None,
     leader: int = -2,
     recovery: int = -1,
+    replicas: tuple[int, ...] | None = None,
+    adding: tuple[int, ...] | None = None,
+    removing: tuple[int, ...] | None = None,
 ) -> PartitionChangeRecord:
     return PartitionChangeRecord(
         topic_id=TOPIC,
@@ -76,6 +79,9 @@ def change(
         eligible_leader_replicas=elr,
         leader=leader,
         leader_recovery_state=recovery,
+        replicas=replicas,
+        adding_replicas=adding,
+        removing_replicas=removing,
     )
 
 
@@ -123,6 +129,17 @@ def accused(rule: str) -> "pytest.RaisesExc[Broken]":
         ("E9", [change(isr=(1,), elr=(2,))], change(isr=(3,), leader=3, elr=())),
         ("E9", [], change(recovery=RECOVERING)),
         ("E11", [change(isr=(1,), elr=(2, 3))], change(elr=(2,), leader=1)),
+        ("reassigned", [], change(replicas=(1, 2), isr=(1,))),
+        (
+            "reassigned",
+            [change(removing=(3,)), change(isr=(1, 3))],
+            change(replicas=(1, 2), isr=(1,), removing=()),
+        ),
+        (
+            "reassigned",
+            [change(replicas=(1, 2, 3, 4), adding=(4,)), change(isr=(1,), elr=(2, 3))],
+            change(replicas=(1, 2, 3), isr=(1,), adding=()),
+        ),
     ],
 )
 def test_who_breaks_a_rule_of_eligible_leaders_is_accused(
@@ -217,6 +234,7 @@ def test_a_correct_controller_is_not_accused(seed: int) -> None:
         ("E-EAGER", "E7"),
         ("E-MINISR-DRIFT", "E2"),
         ("E-UNRELATED-WIPE", "E3"),
+        ("P-REASSIGN", "reassigned"),
     ],
 )
 def test_a_wrong_controller_is_accused(mutation: str, rule: str) -> None:
