@@ -34,8 +34,10 @@ from chaos.commands import (
     nights_command,
     replay_command,
     report_command,
+    repro_command,
     run_command,
     selftest_command,
+    serve_command,
     setup_command,
     shrink_command,
     up_command,
@@ -60,6 +62,7 @@ COMMANDS = (
     nights_command,
     diff_command,
     replay_command,
+    repro_command,
     shrink_command,
     up_command,
     down_command,
@@ -68,6 +71,7 @@ COMMANDS = (
     check_command,
     finding_command,
     report_command,
+    serve_command,
     completion_command,
 )
 
@@ -80,6 +84,7 @@ examples:
   kraft-chaos check runs/latest                  judge a run again from its files
   kraft-chaos check history.edn                  judge what Jepsen recorded
   kraft-chaos report runs --out report.html      many runs on one page (Spark)
+  kraft-chaos serve runs                         all runs in a browser, to search and compare
 
 exit codes:
   0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too little happened),

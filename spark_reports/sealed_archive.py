@@ -167,6 +167,14 @@ def survey(paths: Iterable[Path]) -> Archive:
     return replace(archive, campaigns=tuple(each for each in campaigns if each is not None))
 
 
+def run_directories(paths: Iterable[Path]) -> list[Path]:
+    """The directories in these paths that are runs, or were, each once; none is looked at."""
+    found = _Found()
+    for path in paths:
+        _walk(path, found)
+    return sorted({directory.resolve() for directory in found.runs})
+
+
 @dataclass(slots=True)
 class _Found:
     runs: list[Path] = field(default_factory=list)

@@ -18,7 +18,7 @@ TEXT_LIMIT = 2_000  # characters of one foreign string; an error text may be a w
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_VOID_TAGS = frozenset({"meta", "br", "col"})
+_VOID_TAGS = frozenset({"meta", "br", "col", "input"})
 
 Child = str | int | None
 

@@ -388,7 +388,7 @@ def test_versions_are_told(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        (["se"], {"setup", "selftest"}),
+        (["se"], {"setup", "selftest", "serve"}),
         (["run", "partition-l"], {"partition-leader"}),
         (["run", "x", "--runtime", ""], {"docker", "sim"}),
         (["inject", "kill-l"], {"kill-leader"}),
