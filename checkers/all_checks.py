@@ -64,6 +64,7 @@ _MODULES = (
     "run.serving_during_faults",
     "run.silent_brokers",
     "run.late_answers",
+    "run.whole_isrs",
     "run.sufficiency",
 )
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
-from checkers.history.asked import TopicShape, loads_topics
+from checkers.history.asked import TopicShape, idle_topic, loads_topics
 from checkers.history.events import WORD, HistoryKind
 from workloads.chores.all_chores import CHORES
 from workloads.chores.chore import Chore, Tools
@@ -54,6 +54,7 @@ class AppendOptions:
     topics: int = 2
     partitions: int = 3
     replication: int = 3
+    idle_partitions: int = 0  # of one topic more, that no record is sent to
     configs: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
     prefix: str = "append"
     producers: int = 20
@@ -98,13 +99,15 @@ class AppendOptions:
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
         """With the user's overrides; topics have the target's `min_isr`, and as many replicas as
-        its `replication`, at most its `brokers`."""
+        its `replication`, at most its `brokers`. An idle one has its `num.partitions`."""
+        idle = self.idle_partitions and _count(settings, "num.partitions", self.idle_partitions)
         wanted = _count(settings, "replication", self.replication)
         promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
         return replace(
             self,
             producers=concurrency or self.producers,
             rate=rate or self.rate,
+            idle_partitions=idle,
             replication=min(wanted, _count(settings, "brokers", wanted)),
             configs={**self.configs, **promised},
         )
@@ -306,16 +309,21 @@ class AppendWorkload:
         return await ending.run(ids, self._partitions)
 
     async def _have_topics(self) -> None:
+        """The idle one first: brokers make logs in the order of the metadata log, so all of its
+        logs are made once the others have a record on every replica.
+        """
         options = self._options
         shape = TopicShape(
             partitions=options.partitions,
             replication=options.replication,
             configs=options.configs,
         )
+        idle = replace(shape, partitions=options.idle_partitions)
+        others = {idle_topic(options.prefix): idle} if options.idle_partitions else {}
         client = RawTopicClient(self._driver, ADMIN_TIMEOUT_S)
         topics = Topics(client, self._history, shape, self._seen.tally)
         try:
-            await have_topics(topics, self._leaders, options.names, _TOPICS_WITHIN_S)
+            await have_topics(topics, self._leaders, options.names, _TOPICS_WITHIN_S, others=others)
         finally:
             await topics.close()
 

@@ -179,6 +179,15 @@ IN_REPLICATION = (
         tries=8,  # needs a follower with more than the next leader at its empty Fetch
     ),
     _planted(
+        "P-NAME-ALL",
+        "many-partitions",
+        "P18-isrs-become-whole",
+        wrong="a follower names all its partitions in one Fetch, more than its leader takes",
+        real="this node, above 2,000 elements in a Fetch",
+        duration_s=60.0,
+        settings={"num.partitions": "200"},
+    ),
+    _planted(
         "P-NEVER-FENCED",
         "lost-together",
         "P18-silent-brokers-are-fenced",

@@ -1,5 +1,6 @@
 """Planted bugs in the replication of partitions between brokers (P)."""
 
+from typing import Any
 from weakref import WeakSet
 
 from chaos.bugs.planted import Planted
@@ -9,13 +10,16 @@ from node.broker.fetchers import Fetchers, _Fetcher
 from node.broker.isr import Proposal
 from node.broker.replica import Leading, Replica
 from node.broker.replica_manager import HostedPartition, Key, ReplicaManager
+from node.codec import read_whole
 from node.controller import partition_changes
 from node.controller.image import Image
 from node.controller.image.topics import Partition
 from node.controller.partition_changes import Rules, _Elected
 from node.ids import NO_EPOCH, Endpoint, LogPosition, NodeId, Offset
 from node.records.schemas import NO_LEADER
+from node.wire import frames
 from node.wire.alter_partition import PartitionResult
+from node.wire.entities import TopicPartition, grouped
 from node.wire.partition_fetch import FetchedPartition, FetchedRecords, PartitionsFetchRequest
 
 # P-DIVERGE-ACK: a follower is counted by its fetch offset, though its log has diverged from the
@@ -179,6 +183,45 @@ P_LASTEPOCH = Planted(
     decision="_take",
     wrong=forget,
     other=Planted(owner=Replica, decision="last_epoch", wrong=property(until_more_is_appended)),
+)
+
+
+# P-NAME-ALL: a follower names all that it follows in one Fetch, more than its leader takes, which
+# hangs up on it each time: nothing is replicated any more. This node's leaders took 2,000 elements;
+# here they take fewer, so that a small cluster shows it.
+
+
+_name = Fetchers._name
+
+
+def all_at_once(
+    self: Fetchers, fetcher: _Fetcher, mono_ns: int
+) -> tuple[tuple[FetchedPartition, ...], tuple[TopicPartition, ...]]:
+    named: list[FetchedPartition] = []
+    forgotten: list[TopicPartition] = []
+    while fetcher.changed:
+        some, gone = _name(self, fetcher, mono_ns)
+        named += some
+        forgotten += gone
+    return (
+        grouped(named, lambda each: each.partition),
+        grouped(forgotten, lambda each: each),
+    )
+
+
+_FEW = 100
+
+
+def few_of_a_fetch(entity: type, *frame: Any, most: int, **how: Any) -> Any:
+    few = _FEW if entity.__name__ == "FetchRequest" else most
+    return read_whole(entity, *frame, most=few, **how)
+
+
+P_NAME_ALL = Planted(
+    owner=Fetchers,
+    decision="_name",
+    wrong=all_at_once,
+    other=Planted(owner=frames, decision="read_whole", wrong=few_of_a_fetch),
 )
 
 

@@ -443,3 +443,56 @@ LATE_ANSWER = Scenario(
     needs_its_load=True,
     settings={**TWO_IN_SYNC, "leader.imbalance.check.interval.seconds": "1"},
 )
+
+
+# More partitions than one Fetch of a follower names, and each of two brokers leads them all once.
+
+
+_MANY_BROKERS = 2
+# More than the 2,000 elements that our leaders once took, and than the 1,000 partitions that our
+# followers name in one Fetch.
+_MANY = 1_010
+_MANY_WITHIN_S = 60.0  # longer than `P18-isrs-become-whole` allows for
+
+
+def _leads_none(name: str, fault: Fault) -> tuple[ScriptStep, ...]:
+    """The other one leads all, then it comes back and follows with all of them."""
+    return (
+        Begin(name=name, fault=fault),
+        Rest(seconds=5.0),
+        End(name=name),
+        Until(condition=Whole(_MANY_BROKERS), within_s=_MANY_WITHIN_S),
+    )
+
+
+_MANY_PARTITIONS_SCRIPT = Script(
+    steps=(
+        _UNDER_LOAD,
+        *_leads_none("stop", Terminate(victim=OneNode(NodeId(1)))),
+        *_leads_none("kill", Kill(victim=OneNode(NodeId(2)))),
+    )
+)
+
+MANY_PARTITIONS = Scenario(
+    name="many-partitions",
+    summary="two brokers have more partitions than one Fetch names; each is off, and comes back",
+    exists_for=("P18-isrs-become-whole", "P18-acknowledged-everywhere"),
+    description=(
+        "While one broker is off, the other leads every partition. The one that comes back follows "
+        "them all from one leader, by several Fetches of a session that names what has changed "
+        "(KIP-227). A follower that names more than its leader takes is hung up on, follows "
+        "nothing, and the ISRs stay as they are: what is acknowledged is on one disk. Records go "
+        "to three of the partitions; the others are there to be named."
+    ),
+    takes=Takes(brokers=range(_MANY_BROKERS, _MANY_BROKERS + 1), settings={"replication": ("2",)}),
+    faults=_MANY_PARTITIONS_SCRIPT.faults,
+    script=_MANY_PARTITIONS_SCRIPT,
+    default_duration_s=60.0,
+    load=replace(PROMISED, partitions=3, idle_partitions=_MANY),
+    settings={
+        "brokers": f"{_MANY_BROKERS}",
+        "replication": f"{_MANY_BROKERS}",
+        "min_isr": "1",
+        "quorum": "static",
+    },
+)

@@ -69,6 +69,11 @@ def loads_topics(prefix: str, topics: int) -> tuple[str, ...]:
     return tuple(f"{prefix}-{number}" for number in range(topics))
 
 
+def idle_topic(prefix: str) -> str:
+    """The name of the topic that the load sends nothing to, if there is to be one."""
+    return f"{prefix}-idle"
+
+
 def own_log(prefix: str, name: str) -> str:
     """The topic of one of `OWN_LOGS`."""
     return f"{prefix}-{name}"
@@ -84,6 +89,10 @@ def asked_shape(load: Mapping[str, Any], topic: str) -> TopicShape | None:
         return TopicShape(
             partitions=int(load["partitions"]), replication=replication, configs=configs
         )
+    idle = int(load.get("idle_partitions", 0))
+    if idle and topic == idle_topic(prefix):
+        configs = load.get("configs", {})
+        return TopicShape(partitions=idle, replication=replication, configs=configs)
     own = next(
         (configs for name, configs in OWN_LOGS.items() if topic == own_log(prefix, name)), {}
     )

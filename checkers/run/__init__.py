@@ -8,6 +8,7 @@ answers.py             nodes answer by the protocol, and refuse wrong requests
 answered_at_once.py    waiting requests are answered once they can be
 recovery.py            a healed cluster goes on, and is quick; V11: changes of voters end
 late_answers.py        P18: brokers' answers are not long out of date
+whole_isrs.py          P18: every ISR is whole again in calm
 silent_brokers.py      P18: a silent broker is fenced, and an undisturbed one unfenced
 complaints.py          no process ended by itself; two programs in a quorum do not complain
 sides_led.py           of two programs in a quorum, each led and served brokers

@@ -98,6 +98,7 @@ KNOWN = {
     "P-EARLY-HWM": _by(1, 16.0),
     "P-STALE-DIVERGE": _by(5, 14.0),
     "P-LASTEPOCH": _by(5, 24.0),
+    "P-NAME-ALL": _by(1, 21.0),
     "P-NEVER-FENCED": _by(1, 16.0),
     "P-BUSY-FENCE": _by(1, 16.0),
     "P-STRAY": _by(2, 16.0),

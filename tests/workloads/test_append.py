@@ -237,6 +237,16 @@ def test_partitions_of_few_records_stand_still_while_the_first_goes_on() -> None
     assert unread == ()
 
 
+def test_idle_partitions_are_made_and_left_alone() -> None:
+    options = replace(FAST, idle_partitions=30)
+    history, brokers, unread = load(some_sends, options)
+    idle = [(topic, index) for topic, index in brokers.logs if topic == "append-idle"]
+    assert sorted(index for _, index in idle) == [*range(30)]
+    assert {key for key, _ in held(brokers)} == {each.key for each in options.all_partitions()}
+    assert all(not each.key.startswith("append-idle-") for each in history.of("poll"))
+    assert unread == ()
+
+
 def test_clients_follow_new_leaders() -> None:
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)

@@ -38,3 +38,13 @@ def test_topics_have_the_replicas_that_the_target_is_asked_for_of_its_brokers_at
 ) -> None:
     adjusted = AppendOptions().adjusted(concurrency=None, rate=0.0, settings=settings)
     assert adjusted.replication == replication
+
+
+@pytest.mark.parametrize(("idle", "partitions"), [(0, 0), (2_000, 450)])
+def test_the_partitions_of_an_idle_topic_are_the_users(idle: int, partitions: int) -> None:
+    settings = {"num.partitions": "450"}
+    options = AppendOptions(idle_partitions=idle)
+    assert options.adjusted(concurrency=None, rate=0.0, settings=settings).idle_partitions == (
+        partitions
+    )
+    assert options.adjusted(concurrency=None, rate=0.0, settings={}) == options

@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 
 from checkers.history.asked import TopicShape
 from checkers.history.events import EventType
@@ -34,9 +35,10 @@ class Topics:
     async def close(self) -> None:
         await self._client.close()
 
-    async def create(self, name: str) -> int | None:
+    async def create(self, name: str, shape: TopicShape | None = None) -> int | None:
         """The answer's error code, None if there was no proper answer."""
-        return await self._do(CREATE_TOPIC, name, lambda: self._client.create(name, self._shape))
+        wanted = shape or self._shape
+        return await self._do(CREATE_TOPIC, name, lambda: self._client.create(name, wanted))
 
     async def delete(self, name: str) -> int | None:
         """As `create`."""
@@ -56,14 +58,22 @@ class Topics:
 
 
 async def have_topics(
-    topics: Topics, leaders: PartitionLeaders, names: tuple[str, ...], within_s: float
+    topics: Topics,
+    leaders: PartitionLeaders,
+    names: tuple[str, ...],
+    within_s: float,
+    *,
+    others: Mapping[str, TopicShape] = MappingProxyType({}),
 ) -> None:
-    """Create these topics and wait for a leader of each partition. Raises NoTopicsError."""
+    """Create these topics, before them `others`, and wait for a leader of each partition that
+    `leaders` is asked about. Raises NoTopicsError.
+    """
+    names = (*others, *names)
     last: int | None = None
     try:
         async with asyncio.timeout(within_s):
             for name in names:
-                while (last := await topics.create(name)) not in (
+                while (last := await topics.create(name, others.get(name))) not in (
                     0,
                     ErrorCode.TOPIC_ALREADY_EXISTS,
                 ):

@@ -24,6 +24,7 @@ _CORRELATION_BYTES = 4  # at the start of an answer; the only ones that are not 
 _NUMBER = slice(4, 8)  # of a request: its correlation id
 _MOST_ASKED = 100
 _MOST_UNDER_WAY = 1000  # the oldest were lost on their way
+_MOST_NAMED = 50  # partitions of a Fetch; one that names more is rare, and may be too large
 
 T = TypeVar("T")
 _Fetch = FetchRequest | PartitionsFetchRequest
@@ -60,7 +61,7 @@ class KnownFrames:
         header, frame = self._framing.encode_request(
             request, correlation_id=correlation_id, client_id=client_id, version=version
         )
-        if isinstance(request, _Fetch):
+        if isinstance(request, _Fetch) and not _may_be_too_large(request):
             read = header if header.request_type is None else replace(header, request_type=None)
             _keep(self._requests, (type(request), frame), (read, request))
         return header, frame
@@ -133,6 +134,12 @@ def known_frames() -> tuple[KnownFrames, KnownFrames]:
     under_way = _UnderWay()
     brokers = KnownFrames(under_way, broker_frames, PartitionsFetchRequest)
     return KnownFrames(under_way, wire, FetchRequest), brokers
+
+
+def _may_be_too_large(request: _Fetch) -> bool:
+    if isinstance(request, FetchRequest):
+        return False
+    return len(request.partitions) + len(request.forgotten) > _MOST_NAMED
 
 
 def _without_number(frame: bytes) -> Hashable:

@@ -85,6 +85,9 @@ def test_shapes_of_topics() -> None:
     assert shapes[3] is not None
     assert shapes[3].configs["message.timestamp.type"] == "LogAppendTime"
     assert found.shape("__consumer_offsets") is None
+    idle = promised(load={**LOAD, "idle_partitions": 7}).shape("append-idle")
+    assert idle is not None
+    assert (idle.partitions, idle.configs) == (7, LOAD["configs"])
     assert promised(load={}).shape("append-0") is None
 
 

@@ -93,8 +93,8 @@ def an_isr_in_another_order(run: Altered, rng: random.Random) -> None:
     row["isr"] = row["isr"][::-1]
 
 
-def _long_after(run: Altered) -> list[Row]:
-    """Every broker is asked again for 30 s, and says what it said last."""
+def _long_after(run: Altered, seconds: int = 30) -> list[Row]:
+    """Every broker is asked again for so long, and says what it said last."""
     rows = run.rows("probes")
     last: dict[tuple[int, str], Row] = {}
     for row in _answers(run):
@@ -102,11 +102,11 @@ def _long_after(run: Altered) -> list[Row]:
     end = max(row["t1"] for row in last.values())
     new = [
         {**row, "t0": end + n * _SECOND, "t1": end + n * _SECOND + 2_000_000}
-        for n in range(1, 31)
+        for n in range(1, seconds + 1)
         for row in last.values()
     ]
     rows += new
-    run.inform(duration_ns=max(run.info.duration_ns, end + 31 * _SECOND))
+    run.inform(duration_ns=max(run.info.duration_ns, end + (seconds + 1) * _SECOND))
     return new
 
 
@@ -134,6 +134,42 @@ def a_broker_hears_of_the_last_change_too_late(run: Altered, _: random.Random) -
 def brokers_are_asked_long_after(run: Altered, _: random.Random) -> None:
     """And all of them say what they said last."""
     _long_after(run)
+
+
+def _short_isr(rows: list[Row], rng: random.Random) -> list[Row]:
+    """Of one partition: its leader says that it is alone in the ISR, and so does every broker."""
+    key = rng.choice(sorted({row["key"] for row in rows if row["leader"] > 0}))
+    found = [row for row in rows if row["key"] == key]
+    for row in found:
+        row["isr"] = [row["leader"]]
+    return found
+
+
+@lie("P18-isrs-become-whole", of=_PARTITIONS, target=BOTH)
+def an_isr_never_grows_again(run: Altered, rng: random.Random) -> None:
+    """All replicas run, and nothing is wrong for a minute."""
+    _short_isr(_long_after(run, 60), rng)
+
+
+@lie("P18-isrs-become-whole", of=_PARTITIONS, target=BOTH)
+def an_isr_grows_again_too_late(run: Altered, rng: random.Random) -> None:
+    """Three quarters of a minute later, with nothing wrong."""
+    told = _long_after(run, 60)
+    late = min(row["t0"] for row in told) + 45 * _SECOND
+    _short_isr([row for row in told if row["t0"] < late], rng)
+
+
+@legal("P18-isrs-become-whole", of=_PARTITIONS, target=BOTH)
+def isrs_stay_whole(run: Altered, _: random.Random) -> None:
+    """For a minute after everything was healed."""
+    _long_after(run, 60)
+
+
+@legal("P18-isrs-become-whole", of=_PARTITIONS, target=BOTH)
+def isrs_whose_members_are_told_the_other_way_round(run: Altered, _: random.Random) -> None:
+    """For a minute after everything was healed."""
+    for row in _long_after(run, 60):
+        row["isr"] = row["isr"][::-1]
 
 
 # --- nodes that say nothing ---

@@ -56,6 +56,8 @@ class WatchedBroker:
         self._looked = watch.looked
         self._answers = BrokerAnswers(watch, held, read_clock)
         self._keys = {log: key_of(log, topic) for log, topic in names.items()}
+        # Those that may have records: a broker may have thousands that have none.
+        self._filled = dict.fromkeys(self._keys.values())
         self._steps = 0
         self._is_registered = False
 
@@ -76,6 +78,7 @@ class WatchedBroker:
         life = cls(watch, held, {log: found[log].topic for log in found}, read_clock)
         try:
             watch.find(held, found)
+            life._filled = {key: None for key, log in held.logs.items() if log.end > 0}
         except Broken as broken:
             life._blame(broken, at_ns)
         return life
@@ -128,8 +131,11 @@ class WatchedBroker:
                     self._begin_at(self._keys[log], start)
             case RestartLog(log=log, start=start):
                 self._restart(self._keys[log], start)
+                self._filled[self._keys[log]] = None
             case RemoveLog(log=log):
-                del self._held.logs[self._keys.pop(log)]
+                key = self._keys.pop(log)
+                del self._held.logs[key]
+                self._filled.pop(key, None)
             case Trace(event="n.rotten"):
                 self._held.is_damaged = True
             case Trace(event="p.role", fields=fields):
@@ -153,6 +159,7 @@ class WatchedBroker:
         log, batches, position = self._held.logs[key], self._watch.partition(key).batches, 0
         self._held.logs_before.setdefault(key, log)
         of_groups = self._watch.is_of_groups(key)
+        self._filled[key] = None
         while position < len(data):
             header = read_header(data, position)
             log = batches.append(log, header)
@@ -276,7 +283,10 @@ class WatchedBroker:
 
     def _keep_up(self) -> None:
         """P18, for all that it leads: by its current image, and what followers have sent it."""
-        for held in self._held.broker.replicas.all():
+        for key in self._filled:
+            held = self._held.broker.replicas.by_key(key)
+            if held is None:
+                continue
             replica, leading = held.replica, held.replica.leading
             if leading is not None and replica.high_watermark < replica.end:
                 self._keep_up_with_all(held, leading)
