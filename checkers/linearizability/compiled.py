@@ -4,9 +4,11 @@ Numba counts references to every array that a kernel takes out of a tuple, atomi
 a search that was a third of all time. So the loops are compiled without the runtime that counts
 (`_nrt`); they may use arrays and make none, and their callers keep the arrays alive.
 
-The cache is in a directory that is named by all sources of the package: numba itself looks only at
-the file of a function, and would go on using code that was compiled before the functions that it
-calls, or the classes that it takes, were changed.
+The cache is the user's, so that every checkout and every environment with these sources finds what
+one of them compiled. Its directories are named by the contents of all sources of the package and of
+the kernel's own file, never by a path. Numba itself looks only at the file of a function, and would
+go on using code that was compiled before the functions that it calls, or the classes that it takes,
+were changed.
 
 Compiling all takes a minute or more. The first kernel that is compiled, not loaded, is logged as a
 warning, which goes to stderr by default.
@@ -17,7 +19,8 @@ import os
 from collections.abc import Callable
 from hashlib import blake2s
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from types import FunctionType
+from typing import ParamSpec, Self, TypeVar, cast
 
 import numba
 from numba.core import event as events
@@ -26,17 +29,65 @@ _HERE = Path(__file__).parent
 _LOG = logging.getLogger(__name__)
 
 
-def _cache_directory() -> Path:
-    sources = sorted(_HERE.glob("*.py"))
-    digest = blake2s(b"".join(source.read_bytes() for source in sources), digest_size=6)
+def _digest(*sources: bytes) -> str:
+    return blake2s(b"".join(sources), digest_size=6).hexdigest()
+
+
+def _cache_directory() -> Path | None:
+    """None if nothing can be written, neither in the user's directory nor beside the sources."""
+    digest = _digest(*(source.read_bytes() for source in sorted(_HERE.glob("*.py"))))
     # NUMBA_BOUNDSCHECK makes other code of the same sources, which numba does not distinguish.
     checked = "-bounds" if vars(numba.config).get("BOUNDSCHECK") else ""
-    return _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}{checked}"
+    for place in (_user_cache, lambda: _HERE / "__pycache__"):
+        try:
+            directory = place() / f"kernels-{digest}{checked}"
+            directory.mkdir(parents=True, exist_ok=True)
+        except (OSError, RuntimeError):  # a user without a home is a RuntimeError
+            continue
+        if os.access(directory, os.W_OK):
+            return directory
+    return None
 
 
-# If nothing can be written beside the sources, numba finds a place of its own.
-if os.access(_HERE, os.W_OK):
-    vars(numba.config)["CACHE_DIR"] = str(_cache_directory())  # its stubs do not know it
+def _user_cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(root).expanduser() / "kraft-chaos"
+
+
+_CACHE = _cache_directory()
+
+
+class KernelLocator:
+    """Tells numba where it keeps a function: of the checkers' kernels, and of no others."""
+
+    def __init__(self, function: FunctionType, file: Path) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._contents = _digest(file.read_bytes())
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> Self | None:
+        path = Path(file)
+        return cls(function, path) if path.is_relative_to(_HERE.parent) else None
+
+    def ensure_cache_path(self) -> None:
+        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        assert _CACHE is not None
+        return str(_CACHE / self._contents)
+
+    def get_source_stamp(self) -> str:
+        return self._contents
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+# If nothing can be written, numba finds a place of its own.
+if _CACHE is not None:
+    _others = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
+    # Its stubs know no settings.
+    vars(numba.config)["CACHE_LOCATOR_CLASSES"] = f"{__name__}.{KernelLocator.__name__},{_others}"
 
 
 class _FirstCompilation(events.Listener):

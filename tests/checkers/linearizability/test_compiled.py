@@ -1,14 +1,15 @@
-"""Whoever waits for kernels to be compiled is told why; whoever finds them compiled is not."""
+"""Kernels are compiled once for a user, wherever the sources are; whoever waits is told why."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-_SOURCE = """
-import sys
-import numba
 from checkers.linearizability import compiled
-vars(numba.config)["CACHE_DIR"] = sys.argv[1]
+
+_KERNELS = """
+from checkers.linearizability import compiled
 
 @compiled.inlined
 def one_more(number: int) -> int:
@@ -22,13 +23,45 @@ print(two_more(1))
 """
 
 
-def test_compiling_is_said_once_and_loading_is_not(tmp_path: Path) -> None:
-    source, cache = tmp_path / "kernels.py", tmp_path / "cache"
-    source.write_text(_SOURCE)
-    told = []
-    for _ in range(2):
-        command = [sys.executable, str(source), str(cache)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout == "3\n"
-        told.append(done.stderr)
-    assert told == ["compiling the checkers' kernels; the first time takes a minute or more\n", ""]
+def checkout(directory: Path) -> Path:
+    """Of the module under test, and of a few kernels; an editable install stands behind it."""
+    package = directory / "checkers" / "linearizability"
+    package.mkdir(parents=True)
+    for each in (package.parent, package):
+        (each / "__init__.py").touch()
+    shutil.copy(str(compiled.__file__), package)
+    (package.parent / "kernels.py").write_text(_KERNELS)
+    return directory
+
+
+def said(directory: Path, cache: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "checkers.kernels"],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(directory), "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "3\n"
+    return done.stderr
+
+
+def test_compiling_is_said_once_and_loading_in_any_checkout_is_not(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    one, other = checkout(tmp_path / "one"), checkout(tmp_path / "other")
+    told = "compiling the checkers' kernels; the first time takes a minute or more\n"
+    assert said(one, cache) == told
+    assert said(other, cache) == ""
+    kernels = other / "checkers" / "kernels.py"
+    kernels.write_text(kernels.read_text() + "\n")
+    assert said(other, cache) == told, "changed sources are compiled"
+
+
+def test_what_may_write_nothing_else_keeps_kernels_beside_the_sources(tmp_path: Path) -> None:
+    no_directory = tmp_path / "file"
+    no_directory.touch()
+    directory = checkout(tmp_path / "one")
+    assert said(directory, no_directory)
+    beside = directory / "checkers" / "linearizability" / "__pycache__"
+    assert len(list(beside.glob("kernels-*/*/kernels.*.nbi"))) == 2
