@@ -21,6 +21,7 @@
     finding_command.py       findings in Apache Kafka
     selftest_command.py      plants bugs, each of which the judge must find
     doctor_command.py        what this machine has and lacks
+    examination.py           examines it; also before a night begins
     setup_command.py         installs what this machine lacks
     completion_command.py    completes words in a shell
 

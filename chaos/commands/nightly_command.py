@@ -216,7 +216,7 @@ def _preflight(night: "NightFiles", tell: Callable[[str], None]) -> None:
     if night.settings.runtime == SIM:
         return
     from chaos.cluster.targets.named import is_mixed, release_of
-    from chaos.commands.doctor_command import examine
+    from chaos.commands.examination import examine
     from chaos.run.installation import prepare
 
     for target in dict.fromkeys(

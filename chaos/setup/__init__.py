@@ -8,7 +8,7 @@
     kafka_image.py      Apache Kafka's image: a Java, and the jars of one release
     toxiproxy_image.py  the toxiproxy image: pulled, or built from its Go module
 
-`chaos.commands.doctor_command` looks and changes nothing. `chaos.run.installation.prepare` installs
+`chaos.commands.examination` looks and changes nothing. `chaos.run.installation.prepare` installs
 what is missing: the engine (as root), the images (pulled if a registry answers, else built here),
 warm caches. If something cannot be installed, both say why, what to do, and what works without it.
 """

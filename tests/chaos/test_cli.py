@@ -234,6 +234,13 @@ def test_wrong_usage_is_254(words: list[str], capsys: pytest.CaptureFixture[str]
     assert "value: " not in error, "the name of a function of ours is no help"
 
 
+def test_who_asks_for_help_waits_for_no_library_of_clients_engines_and_compilers() -> None:
+    slow = "{'confluent_kafka', 'docker', 'kafka', 'numba', 'node', 'pyspark', 'scipy'}"
+    code = f"import sys; import chaos.cli; chaos.cli.parser(); print({slow} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         main(["--help"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.commands.doctor_command import examine, foreign_routes
+from chaos.commands.examination import examine, foreign_routes
 from chaos.setup import docker_engine
 from chaos.setup.images import Recipe
 from chaos.setup.shell import SetupError, run

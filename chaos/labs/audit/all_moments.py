@@ -10,7 +10,6 @@ from chaos.cluster.targets.named import BROKERS
 from chaos.cluster.targets.node import DYNAMIC, QUORUM
 from chaos.conditions import Conditions
 from chaos.labs.audit import kafka_moments
-from chaos.labs.audit.kafka_client import told_of
 from chaos.labs.audit.moment import (
     REGISTERS,
     Moment,
@@ -20,7 +19,7 @@ from chaos.labs.audit.moment import (
     set_registers,
     set_while_syncs_wait,
 )
-from chaos.labs.audit.questions import until
+from chaos.labs.audit.questions import told_of, until
 from checkers.disk.segments import read_meta_properties, read_quorum_state
 
 # Moments at which the voters of a quorum change, on either target.

@@ -6,7 +6,6 @@ drops them, and the next question opens others.
 """
 
 import asyncio
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -26,7 +25,7 @@ from tenacity import (
 from chaos.cluster.interface import Cluster
 from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.errors import OperatorError
-from chaos.labs.audit.questions import Question, comes_true
+from chaos.labs.audit.questions import Question, comes_true, told_of
 from chaos.labs.audit.quorum_client import QuorumClient
 from chaos.probes import advertised, driver_for
 from workloads.connection import Brokers, LostError, NotSentError
@@ -326,7 +325,3 @@ class KafkaClient:
         if self._admin_or_none is not None:
             self._admin_or_none.close()
         self._admin_or_none = None
-
-
-def told_of(values: Sequence[bytes]) -> str:
-    return f"{len(values)} (checksum {zlib.crc32(b''.join(values)):08x})"

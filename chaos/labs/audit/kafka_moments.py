@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from chaos.cluster.interface import DiskTrouble
 from chaos.cluster.powers import Killable, ReplicaMoving, Syncable
-from chaos.labs.audit.kafka_client import told_of
 from chaos.labs.audit.moment import Stage, set_while_syncs_wait
-from chaos.labs.audit.questions import until
+from chaos.labs.audit.questions import told_of, until
 from checkers.disk.metadata_log import read_metadata_log
 from checkers.disk.segments import read_offsets
 

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chaos.cluster.interface import Cluster, DiskTrouble, NodeId
 from chaos.cluster.powers import DiskCopying, DiskTroubling
 from chaos.conditions import Conditions
-from chaos.labs.audit.kafka_client import KafkaClient
 from chaos.labs.audit.questions import Acknowledgement, Question, until
+
+if TYPE_CHECKING:
+    from chaos.labs.audit.kafka_client import KafkaClient  # its library is slow to load
 
 
 class AuditedCluster(Cluster, DiskCopying, Protocol):
@@ -27,7 +29,7 @@ class Stage:
     """
 
     cluster: AuditedCluster
-    client: KafkaClient
+    client: "KafkaClient"
     victims: Sequence[NodeId]
     scratch: Path
     flushed: bool = False

@@ -1,6 +1,7 @@
 """Questions to nodes after a power cut, and the answers that they must give."""
 
 import asyncio
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -108,3 +109,8 @@ async def _answer(question: Question) -> str:
         return await question.ask()
     except OperatorError as trouble:
         return f"no answer: {trouble}"
+
+
+def told_of(values: Sequence[bytes]) -> str:
+    """The answer that these records are."""
+    return f"{len(values)} (checksum {zlib.crc32(b''.join(values)):08x})"
