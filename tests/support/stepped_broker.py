@@ -11,7 +11,7 @@ from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker.lifecycle import LifeState
 from node.combined_node import broker_node
-from node.config import BrokerRole, NodeConfig
+from node.config import BrokerRole, GroupSettings, NodeConfig
 from node.core import Life
 from node.effects import (
     AppendBatches,
@@ -68,13 +68,21 @@ class SteppedBroker:
         partitions: int = PARTITIONS,
         told: Iterable[MetadataRecord] = (),
         disk: Disk | None = None,
+        groups: GroupSettings | None = None,
     ) -> None:
         role = BrokerRole(controller_listener="CONTROLLER", advertised=(_AT,))
         self.disk: Disk = disk or SimDisk(FileSystem())
         only = LogDirectory(path="data", id=UUID(int=ME), disk=self.disk)
         self.replicas = LogDirectories.open([only], by_size(_SEGMENT_BYTES))
         self.node = broker_node(
-            NodeConfig(node_id=ME, log_dirs=("",), listeners=(_AT,), advertised=(), role=role),
+            NodeConfig(
+                node_id=ME,
+                log_dirs=("",),
+                listeners=(_AT,),
+                advertised=(),
+                role=role,
+                groups=groups or GroupSettings(),
+            ),
             role,
             Life(
                 cluster_id="worst",

@@ -77,7 +77,7 @@ def test_forgotten_elections_are_caught() -> None:
     ("owner", "decision", "bug", "first"),
     [
         (Quorum, "initial_role", stay_leader, 0),
-        (Replicas, "voter_ends", count_unflushed, 1),
+        (Replicas, "voter_ends", count_unflushed, 3),
         (FollowerFetch, "may_fetch", fetch_unflushed, 0),
         (Votes, "is_up_to_date", believe_any_log, 3),
     ],

@@ -203,7 +203,7 @@ def test_votes_that_never_reach_a_disk_are_seen() -> None:
 @pytest.mark.parametrize(
     ("owner", "decision", "bug", "first", "invariant"),
     [
-        (Replicas, "voter_ends", count_unflushed, 1, "Q9-committed-by-majority"),
+        (Replicas, "voter_ends", count_unflushed, 3, "Q9-committed-by-majority"),
         (Votes, "is_up_to_date", believe_any_log, 3, "votes-for-newer-logs"),
     ],
 )
