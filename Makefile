@@ -55,6 +55,11 @@ lint: .venv/test.stamp
 	@$(BIN)/python -c "from checkers.linearizability import warm; warm()"
 	@touch $@
 
+# Byte code of all tests and of what they import: several workers that begin at once would each make it.
+.venv/collected.stamp: .venv/test.stamp
+	@$(BIN)/pytest -q --collect-only > .venv/collected || { tail -n 50 .venv/collected; exit 1; }
+	@touch $@
+
 # Two workers a core: many tests wait for time-outs and sockets.
 unit: .venv/warm.stamp
 	@$(BIN)/pytest -q --durations 15 -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
