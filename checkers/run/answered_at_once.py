@@ -17,6 +17,7 @@ from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
 from checkers.evidence.lives import NEED, gaps
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
@@ -29,6 +30,7 @@ from checkers.verdict import CheckResult
 _SECOND = 1_000_000_000
 _QUORUM = "__cluster_metadata-0"
 _ALL = -1  # acks
+_PATIENCE_S = 1.0  # of clients, where the load does not say after what time a request is lost
 
 
 def _simulated(info: RunInfo) -> bool:
@@ -65,9 +67,11 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
     Also while other nodes are hit. From when its leader committed it (p.hwm, q.hwm): sends with
     acks=all, writes to registers, and polls that no transaction holds back, by the first record
     that they were given. Requests are left out that a later leader answered, or if a fault hit this
-    one, or all links, before the answer was due.
+    one, or all links, before the answer was due; also if one that is no pause hit it within a
+    request's time-out before the commit, as it may have swallowed the request.
     """
     limit = int(max(LEAST_S["sim"], slowest_answer_s(evidence.info)) * _SECOND)
+    patience = int(float(evidence.info.load.get("timeout_s", _PATIENCE_S)) * _SECOND)
     looked_at, violations = 0, list[Violation]()
     ops = evidence.tables["ops"]
     t0, t1 = ops["t0"].to_numpy(), ops["t1"].fill_null(evidence.info.duration_ns).to_numpy()
@@ -78,7 +82,8 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
         late = np.flatnonzero(waited & (t1[waits.ops] - since > limit))
         for place in late.tolist():
             leader, begin = int(waits.leader[place]), int(since[place])
-            if not _was_hurt(evidence, leader, begin, begin + limit):
+            asked = max(begin - patience, int(t0[waits.ops[place]]))
+            if not _was_hurt(evidence, leader, asked, begin, begin + limit):
                 violations.append(_late(ops, waits, place, begin, limit))
     return conclude(
         looked_at=looked_at,
@@ -92,12 +97,18 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _was_hurt(evidence: Evidence, leader: int, begin: int, end: int) -> bool:
-    """Whether something happened to a leader: to its process, machine or links."""
+def _was_hurt(evidence: Evidence, leader: int, asked: int, begin: int, end: int) -> bool:
+    """Whether something happened to a leader: to its process, machine or links. A pause swallows
+    no request that came before `begin`."""
     return any(
-        fault.overlaps(begin, end) and (leader in fault.nodes or _is_of_all(fault.params))
+        fault.overlaps(begin if _is_pause(fault) else asked, end)
+        and (leader in fault.nodes or _is_of_all(fault.params))
         for fault in evidence.faults
     )
+
+
+def _is_pause(fault: FaultFact) -> bool:
+    return fault.halts and not fault.ends_process
 
 
 def _is_of_all(params: Mapping[str, str]) -> bool:

@@ -95,6 +95,12 @@ def test_a_fault_of_the_leader_excuses_it(node: int, verdict: Verdict) -> None:
     assert judged(sent(1_000).ended("pause", node, 160)).verdict is INVALID  # it was due
 
 
+def test_a_fault_may_have_swallowed_the_request_before_the_commit() -> None:
+    assert judged(sent(1_000).ended("shut-out-clients", 1, 40)).verdict is VALID
+    assert judged(sent(1_000).ended("shut-out-clients", 2, 40)).verdict is INVALID
+    assert judged(sent(1_000).ended("shut-out-clients", 1, 9)).verdict is INVALID  # none was sent
+
+
 def test_the_next_leader_answers_for_itself() -> None:
     later = leads(2, 1, (120, 1))
     cluster = sent(1_000).commit(change("t-0", leader=2))
