@@ -352,7 +352,7 @@ def a_send_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
     """A send to all replicas in sync is answered a second after all have what was sent."""
     sent = Counter(span["op_id"] for span in run.where("spans", sent=True, acks=-1))
     waited = {op for op, spans in sent.items() if spans == 1}
-    calm = [_in_calm(run, rng, f="send") for _ in range(50)]
+    calm = [_in_calm(run, rng, behind_ns=_SECOND // 2, f="send") for _ in range(50)]
     rng.choice([row for row in calm if row["op_id"] in waited])["t1"] += _SECOND
 
 
@@ -375,7 +375,7 @@ def a_register_is_answered_a_little_late(run: Altered, rng: random.Random) -> No
 @legal("answered-when-committed", of=(_LRS, "partition-brokers"))
 def a_send_is_answered_a_little_late(run: Altered, rng: random.Random) -> None:
     """By a tenth of a second."""
-    _in_calm(run, rng, f="send")["t1"] += _SECOND // 10
+    _in_calm(run, rng, behind_ns=_SECOND // 2, f="send")["t1"] += _SECOND // 10
 
 
 # --- leaders that are left ---
