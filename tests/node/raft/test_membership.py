@@ -239,8 +239,9 @@ def test_all_voters_are_replaced_one_by_one() -> None:
 # --- what is planted is found, by its name ---
 
 
-def accused(seeds: range = range(12)) -> str:
-    for seed in seeds:
+def accused(first: int) -> str:
+    """`first` is a seed that is known to do it, for the sake of time."""
+    for seed in (first, *range(12)):
         try:
             run_seed(seed)
         except InvariantViolated as violated:
@@ -276,27 +277,28 @@ def waits_on(*_: object) -> None:
 
 
 PLANTED = [
-    (VoterChanges, "_timed_out", waits_on, "V11-changes-come-to-an-end"),
-    (VoterChanges, "is_pending", never, "V2-one-change-uncommitted"),
-    (VoterChanges, "is_caught_up", always, "V10-added-when-caught-up"),
-    (VoterChanges, "_is_done", always, "V5-acknowledged-changes-stay"),
-    (VoterChanges, "is_removed", never, "V9-removed-leader-resigns"),
-    (VoterHistory, "truncated", keeps_what_was_truncated, "V4-voters-of-the-log"),
-    (Replicas, "voter_ends", counts_itself, "Q9-committed-by-majority"),
-    (replicas, "never_lower", as_computed, "Q8-node-high-watermark"),
+    (VoterChanges, "_timed_out", waits_on, 1, "V11-changes-come-to-an-end"),
+    (VoterChanges, "is_pending", never, 2, "V2-one-change-uncommitted"),
+    (VoterChanges, "is_caught_up", always, 2, "V10-added-when-caught-up"),
+    (VoterChanges, "_is_done", always, 0, "V5-acknowledged-changes-stay"),
+    (VoterChanges, "is_removed", never, 0, "V9-removed-leader-resigns"),
+    (VoterHistory, "truncated", keeps_what_was_truncated, 2, "V4-voters-of-the-log"),
+    (Replicas, "voter_ends", counts_itself, 1, "Q9-committed-by-majority"),
+    (replicas, "never_lower", as_computed, 1, "Q8-node-high-watermark"),
 ]
 
 
-@pytest.mark.parametrize(("owner", "decision", "wrong", "invariant"), PLANTED)
+@pytest.mark.parametrize(("owner", "decision", "wrong", "first", "invariant"), PLANTED)
 def test_a_planted_bug_is_named(
     monkeypatch: pytest.MonkeyPatch,
     owner: object,
     decision: str,
     wrong: object,
+    first: int,
     invariant: str,
 ) -> None:
     monkeypatch.setattr(owner, decision, wrong)
-    assert accused() == invariant
+    assert accused(first) == invariant
 
 
 def test_a_change_before_anything_of_the_epoch_is_committed_is_named(

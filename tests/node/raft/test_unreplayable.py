@@ -1,7 +1,7 @@
 """Records that this node does not know: it keeps them, follows and votes, and never leads."""
 
 import itertools
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -209,6 +209,7 @@ NEWER = st.builds(
 OF_ANOTHER = (1, 2, 3, 5, 7, 8, 9, 17, 28)
 
 
+@cache  # made once, and not for each example
 def of_kafka() -> st.SearchStrategy[bytes]:
     """Any metadata record of Kafka's release that stands by itself, in any version."""
     found = [each for each in kafka_records() if each.number >= 0 and each.number not in OF_ANOTHER]
