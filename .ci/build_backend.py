@@ -143,7 +143,7 @@ def _below(path: Path) -> list[Path]:
 def mapped(source: bytes, name: str) -> bytes:
     """A module's source with our packages imported from below `kraft_chaos`."""
     lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source, name)):
+    for node in _statements(ast.parse(source, name)):
         if isinstance(node, ast.ImportFrom) and not node.level and _is_ours(node.module or ""):
             line, at = lines[node.lineno - 1], node.col_offset + len(b"from ")
             if not line.startswith((node.module or "").encode(), at):
@@ -155,6 +155,14 @@ def mapped(source: bytes, name: str) -> bytes:
                 "not have; write `from MODULE import ...`"
             )
     return b"".join(lines)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All below it, in blocks of any kind; expressions, of which there are many more, hold none."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(node, block, ()):
+            yield each
+            yield from _statements(each)
 
 
 def _is_ours(module: str) -> bool:

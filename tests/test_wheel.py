@@ -47,10 +47,14 @@ def named_in_strings(tree: ast.AST) -> Iterator[str]:
 def test_no_string_names_a_module_that_a_wheel_has_elsewhere() -> None:
     """Importing it would fail there, and comparing with it would never hold."""
     beginning = re.compile(rf"({'|'.join(PACKAGES)})((\.[a-z_0-9]+)+)\.?", re.ASCII)
+    begun = re.compile(rf"[\"'}}]({'|'.join(PACKAGES)})\.")  # few files need to be parsed
     known = "chaos.setup.shell"  # where the names are made
     wrong = []
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        for text in filter(beginning.fullmatch, named_in_strings(ast.parse(path.read_text()))):
+        source = path.read_text()
+        if not begun.search(source):
+            continue
+        for text in filter(beginning.fullmatch, named_in_strings(ast.parse(source))):
             module = ROOT / text.strip(".").replace(".", "/")
             if (module.is_dir() or module.with_suffix(".py").is_file()) and text != known:
                 wrong.append(f"{path.relative_to(ROOT)}: {text}")
@@ -104,13 +108,6 @@ def test_a_wheel_claims_one_name(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
 
 
-def test_the_same_sources_make_the_same_wheel(
-    backend: ModuleType, wheel: Path, tmp_path: Path
-) -> None:
-    again = tmp_path / str(backend.build_wheel(str(tmp_path)))
-    assert again.read_bytes() == wheel.read_bytes()
-
-
 def test_imports_of_our_packages_alone_are_rewritten(backend: ModuleType) -> None:
     source = b"""\
 import json; from node.ids import NodeId
@@ -139,6 +136,7 @@ def test_what_cannot_be_rewritten_is_refused(backend: ModuleType, line: str) -> 
 def test_a_source_archive_has_what_a_wheel_is_built_from(
     backend: ModuleType, wheel: Path, tmp_path: Path
 ) -> None:
+    """And the same sources make the same wheel, in another directory, process and moment."""
     archive = tmp_path / str(backend.build_sdist(str(tmp_path)))
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(tmp_path)], check=True)
     code = "import build_backend, sys; print(build_backend.build_wheel(sys.argv[1]))"
