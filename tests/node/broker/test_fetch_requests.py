@@ -152,6 +152,21 @@ def test_an_answer_is_no_larger_than_others_take(monkeypatch: pytest.MonkeyPatch
     assert (len(first.records), second.records) == (2 * len(batch), b"")
 
 
+def test_what_is_read_while_it_is_sent_is_what_is_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Client()
+    batch = timed_batch(100, 200)
+    for _ in range(3):
+        client.produce(batch)
+    client.fetch(AT, offset=6, replica=FOLLOWER)
+    monkeypatch.setattr(limits, "MAX_READ_AT_ONCE", 3 * len(batch))
+    at_once = client.fetch(AT)
+    monkeypatch.setattr(limits, "MAX_READ_AT_ONCE", 3 * len(batch) - 1)
+    assert client.fetch(AT) == at_once
+    assert len(at_once.partitions[0].records) == 3 * len(batch)
+
+
 def test_consumers_get_whole_batches_below_the_high_watermark() -> None:
     """Also where somebody says that a follower has half of one."""
     client = Client()

@@ -82,6 +82,19 @@ def test_ids_that_nobody_comes_back_with_take_room_until_they_are_forgotten(
     assert answer.error is ErrorCode.MEMBER_ID_REQUIRED
 
 
+def test_a_partition_has_so_many_groups_and_no_more(
+    broker: SteppedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are there go on."""
+    monkeypatch.setattr(limits, "MAX_GROUPS_PER_PARTITION", 3)
+    given = [join(broker, group) for group in ("a", "b", "c", "d", "a")]
+    assert [None if each is None else each.error for each in given] == [
+        *[ErrorCode.MEMBER_ID_REQUIRED] * 3,
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        ErrorCode.MEMBER_ID_REQUIRED,
+    ]
+
+
 def test_a_member_may_not_say_more_than_there_is_room_for(broker: SteppedBroker) -> None:
     answer = join(broker, "g")
     assert answer is not None

@@ -188,7 +188,7 @@ LONGEST = "x" * limits.MAX_STRING_BYTES
     "pattern",
     [
         "a{99999999999}",  # OverflowError
-        "a{1001}",
+        f"a{{{limits.MAX_PATTERN_REPETITIONS + 1}}}",
         "(" * 1000 + ")" * 1000,  # RecursionError
         "()" * (limits.MAX_PATTERN_GROUPS + 1),
         "a" * (limits.MAX_PATTERN_CHARACTERS + 1),
@@ -288,7 +288,8 @@ def test_an_answer_that_is_full_says_so() -> None:
     image = image_with("metrics", LONGEST)
     results = describe_all(image, [ResourceQuery(type=16, name="r", keys=None)] * 300, OWN)
     errors = [result.error for result in results]
-    assert errors == [ErrorCode.NONE] * 256 + [ErrorCode.MESSAGE_TOO_LARGE] * 44
+    fit = limits.MAX_DESCRIBED_CHARACTERS // len(LONGEST)
+    assert errors == [ErrorCode.NONE] * fit + [ErrorCode.MESSAGE_TOO_LARGE] * (300 - fit)
     assert results[-1].entries == ()
 
 
