@@ -9,8 +9,11 @@ from typing import Any
 from chaos.cluster.interface import (
     Addition,
     Advertised,
+    AlteredMinIsr,
+    Designated,
     ElrLevel,
     MovedReplica,
+    NodeId,
     PowerCutMode,
     Removal,
     Roles,
@@ -24,9 +27,15 @@ from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
-from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel
+from chaos.nemesis.kinds.upkeep import (
+    ElectLeaders,
+    MoveReplicas,
+    Readdress,
+    SetElrLevel,
+    SetMinIsr,
+)
 from chaos.nemesis.script import Schedule, Script
-from chaos.nemesis.victims import FollowerThatVoted
+from chaos.nemesis.victims import FollowerThatVoted, OneNode
 from checkers.run.expectation import Expectation
 from checkers.verdict import counted
 from workloads.append import AppendOptions
@@ -251,14 +260,16 @@ class ScenarioSetting:
 
 # Settings of faults: what disks forget at power cuts, what becomes of the page cache of stopped
 # nodes and of moved replicas, the advertised addresses of controllers, the vote of a victim,
-# whether it was to remove itself, whether a broker was to vote, and what becomes of ELRs. All other
-# settings are of the target.
+# whether it was to remove itself, whether a broker was to vote, what becomes of ELRs and of
+# min.insync.replicas, and which leader an operator names. All other settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"
 REMOVAL = "removal"
 ADDITION = "addition"
 ELR_LEVEL = "elr_level"
+ALTERED_MIN_ISR = "altered_min_isr"
+DESIGNATED = "designated"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -316,6 +327,21 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=ElrLevel,
         scripted=True,
         unfit="changes no level of eligible leader replicas",
+    ),
+    ALTERED_MIN_ISR: ScenarioSetting(
+        fault=SetMinIsr,
+        parameter="min_isr",
+        values=AlteredMinIsr,
+        scripted=True,
+        unfit="alters no min.insync.replicas",
+    ),
+    DESIGNATED: ScenarioSetting(
+        fault=ElectLeaders,
+        parameter="victim",
+        values=Designated,
+        made=lambda value: OneNode(NodeId(int(value))),
+        scripted=True,
+        unfit="has no leader named by an operator",
     ),
 }
 

@@ -8,6 +8,7 @@ docker/            the runtime in containers
 sim/               the runtime in virtual time
 fault_evidence.py  whether a fault bit, decided from measurements
 cluster_errors.py  errors of a cluster, for the operator
-probe.py           requests to one Kafka process: whether it answers; levels of features
+probe.py           requests to one Kafka process: whether it answers, which brokers it knows
+operator_requests.py  what operators ask through a broker: levels, min ISR, leaders, moves
 compose_file.py    the compose file and toxiproxy's configuration, from the same topology
 """

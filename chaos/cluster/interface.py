@@ -93,10 +93,10 @@ class Voted(StrEnum):
 
 
 class ElrLevel(StrEnum):
-    """What eligible.leader.replicas.version becomes, of a cluster that has it."""
+    """What eligible.leader.replicas.version becomes, or stays."""
 
     NONE = "0"  # there are no eligible leader replicas any more
-    SAME = "1"
+    ON = "1"
 
 
 class ElectionType(StrEnum):
@@ -105,6 +105,29 @@ class ElectionType(StrEnum):
     BALANCED = "longest-log-balanced"  # the longest log, once all are there that may have all
     AGGRESSIVE = "longest-log-aggressive"  # the longest log of those that are there
     DESIGNATION = "designation"  # the broker that is asked
+
+
+class Designated(StrEnum):
+    """The broker that an operator names for a leader."""
+
+    BEST = "2"  # it has all that was acknowledged
+    WORST = "3"
+
+
+class AlteredMinIsr(StrEnum):
+    """What min.insync.replicas of clients' topics becomes, of which there are 3 replicas."""
+
+    RAISED = "3"
+    SAME = "2"  # as it is in scenarios that alter it
+    LOWERED = "1"
+    UNTOUCHED = "untouched"
+
+
+class MoveEnd(StrEnum):
+    """How an operator ends a reassignment."""
+
+    DONE = "done"  # it goes on until it is done
+    CANCELLED = "cancelled"
 
 
 class Removal(StrEnum):

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from chaos.cluster.interface import (
     Advertised,
+    AlteredMinIsr,
     DiskSickness,
     DiskTrouble,
     ElectionType,
@@ -170,6 +171,24 @@ class LeaderElecting(Protocol):
     async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
         """Ask a broker, once, for leaders of partitions that have none; returns when it has
         answered. A designated leader is that broker."""
+
+
+@runtime_checkable
+class ConfigAltering(Protocol):
+    async def set_min_isr(self, node: NodeId, value: AlteredMinIsr) -> FaultEvidence:
+        """Ask a broker, once, for this min.insync.replicas of all topics of clients; returns when
+        it has answered."""
+
+
+@runtime_checkable
+class Reassigning(Protocol):
+    async def reassign_partitions(self, node: NodeId) -> FaultEvidence:
+        """Ask a broker, once, to give it a replica of each partition of clients' topics, in place
+        of the first one; returns when it has answered."""
+
+    async def cancel_reassignments(self, node: NodeId) -> FaultEvidence:
+        """Ask a broker, once, to cancel all reassignments of such partitions; returns when it has
+        answered."""
 
 
 @runtime_checkable

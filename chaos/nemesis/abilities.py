@@ -6,6 +6,7 @@ from chaos.cluster.interface import Cluster
 from chaos.cluster.powers import (
     ClockShifting,
     Closable,
+    ConfigAltering,
     Cuttable,
     DiskTroubling,
     FeatureSetting,
@@ -14,6 +15,7 @@ from chaos.cluster.powers import (
     Pausable,
     PowerCuttable,
     Readdressing,
+    Reassigning,
     ReplicaMoving,
     Sickening,
     Slowable,
@@ -45,6 +47,8 @@ class Ability(StrEnum):
     MOVE_REPLICAS = "move replicas between log directories"
     FEATURES = "set levels of features"
     ELECT = "have leaders elected"
+    ALTER = "alter configurations"
+    REASSIGN = "reassign partitions"
     READDRESS = "start controllers with another advertised host"
     SWITCH = "let a node be the other of two programs"
     VOTES = "tell how controllers voted"
@@ -67,6 +71,8 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.MOVE_REPLICAS: ReplicaMoving,
     Ability.FEATURES: FeatureSetting,
     Ability.ELECT: LeaderElecting,
+    Ability.ALTER: ConfigAltering,
+    Ability.REASSIGN: Reassigning,
     Ability.READDRESS: Readdressing,
     Ability.SWITCH: Switchable,
     Ability.VOTES: VoteReading,

@@ -60,6 +60,8 @@ class Aspect(StrEnum):
     VOTERS = "voters"  # of the quorum
     FEATURES = "features"  # of the cluster
     LEADERS = "leaders"  # of partitions
+    REPLICAS = "replicas"  # of partitions
+    CONFIGS = "configurations"  # of topics
 
 
 class Fault(Protocol):

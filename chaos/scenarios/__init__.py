@@ -10,6 +10,8 @@
     brokers.py        faults of brokers, and of partition leaders
     fencing.py        brokers that the controllers do not hear; silent controllers
     elr.py            eligible leader replicas (KIP-966)
+    unclean_recovery.py  unclean recovery: logs are compared, or an operator decides (KIP-966)
+    operators.py      what operators change under partitions
     logs.py           replicas on disks: power failures, deletion, compaction, moves
     transactions.py   transactions
     swarm_brokers.py  clusters of brokers, faults and loads drawn from a seed
@@ -47,7 +49,7 @@ from chaos.scenarios.disks import (
 )
 from chaos.scenarios.elr import (
     ALL_UNCLEAN,
-    ELR_DOWNGRADE,
+    DEGRADED_LEADER,
     ELR_WIPED,
     FENCED_LAST_LEADER,
     HWM_UNDER_MIN_ISR,
@@ -85,6 +87,13 @@ from chaos.scenarios.logs import (
     MOVED_REPLICAS,
     UNDELETED_RECORDS,
 )
+from chaos.scenarios.operators import (
+    ELR_DOWNGRADE,
+    ELR_UPGRADE,
+    ELR_UPGRADE_BELOW,
+    RAISED_MIN_ISR,
+    REASSIGN_UNDER_FIRE,
+)
 from chaos.scenarios.quorum import (
     BASELINE,
     ESTRANGED_FOLLOWER,
@@ -107,7 +116,12 @@ from chaos.scenarios.transactions import (
     REMEMBERED_COMMIT,
     TRANSFORM_EXACTLY_ONCE,
 )
-from chaos.scenarios.unclean_recovery import OLDER_LOG, UNCLEAN_RECOVERY
+from chaos.scenarios.unclean_recovery import (
+    DESIGNATED_LEADER,
+    OLDER_LOG,
+    RECOVERY_INTERRUPTED,
+    UNCLEAN_RECOVERY,
+)
 from chaos.scenarios.voters import (
     BOOTSTRAP,
     CHANGING_VOTERS,
@@ -155,9 +169,15 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         LAST_REPLICA_STANDING,
         UNCLEAN_LEADER_REGISTERED,
         ELR_DOWNGRADE,
+        ELR_UPGRADE,
+        ELR_UPGRADE_BELOW,
+        RAISED_MIN_ISR,
+        DEGRADED_LEADER,
         ALL_UNCLEAN,
         UNCLEAN_RECOVERY,
         OLDER_LOG,
+        DESIGNATED_LEADER,
+        RECOVERY_INTERRUPTED,
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
         OBSERVER_POWER_OFF,
@@ -189,6 +209,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         SLOW_ROLL,
         MANY_PARTITIONS,
         ROLL_WHILE_MOVING,
+        REASSIGN_UNDER_FIRE,
         LATE_ANSWER,
         LOST_TOGETHER,
         HELD_UP_CONTROLLER,

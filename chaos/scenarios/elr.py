@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from chaos.cluster.interface import ElrLevel, NodeId
+from chaos.cluster.interface import NodeId
 from chaos.nemesis.awaited import Acknowledged, ElrIs, IsrIs, Leaderless, Led, Whole
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Terminate
-from chaos.nemesis.kinds.upkeep import MoveReplicas, SetElrLevel
+from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
-from chaos.scenario import ELR_LEVEL, Scenario, Side
+from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import (
     AS_PROMISED,
     LOSES_AS_ALLOWED,
@@ -120,61 +120,6 @@ ALL_UNCLEAN = Scenario(
             settings={"elr": "on"},
             expected=LOSES_AS_ALLOWED,
             promise="records are lost, and more disks than allowed were shut down uncleanly",
-        ),
-    ),
-)
-
-
-# KIP-966: an operator disables eligible leader replicas while one of them holds the records.
-
-
-_ELR_DOWNGRADE_SCRIPT = Script(
-    steps=(
-        Until(condition=Acknowledged(300)),
-        Begin(name="third", fault=NetworkPartition(victim=THIRD)),
-        Until(condition=IsrIs((1, 2))),
-        Begin(name="second", fault=NetworkPartition(victim=SECOND)),
-        Until(condition=IsrIs((1,))),
-        Begin(name="level", fault=SetElrLevel(victim=LAST)),
-        End(name="level"),
-        Begin(name="last", fault=PowerOff(victim=LAST)),
-        Rest(seconds=1.0),
-        End(name="last"),
-        End(name="third"),
-        End(name="second"),
-        Until(condition=Whole(3), within_s=60.0),
-    )
-)
-
-ELR_DOWNGRADE = Scenario(
-    name="elr-downgrade",
-    summary="eligible leader replicas are switched off just before they are needed",
-    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
-    description=(
-        "As last-replica-standing: the ISR has shrunk to broker 1, and broker 2 is eligible. Then "
-        "an operator finalizes level 0 of eligible.leader.replicas.version, which empties every "
-        "ELR, and the power of broker 1 fails. It is the only one that may lead, with an empty "
-        "log, and what broker 2 still has is thrown away. On the other side the level stays as it "
-        "is, and nothing is lost."
-    ),
-    takes=TWO_OF_THREE,
-    faults=_ELR_DOWNGRADE_SCRIPT.faults,
-    script=_ELR_DOWNGRADE_SCRIPT,
-    default_duration_s=30.0,
-    load=PROMISED,
-    settings={**TWO_IN_SYNC, "elr": "on", ELR_LEVEL: ElrLevel.NONE},
-    sides=(
-        Side(
-            name=f"{ELR_LEVEL}={ElrLevel.NONE}",
-            settings={ELR_LEVEL: ElrLevel.NONE},
-            expected=LOSES_RECORDS,
-            promise="acknowledged records are lost",
-        ),
-        Side(
-            name=f"{ELR_LEVEL}={ElrLevel.SAME}",
-            settings={ELR_LEVEL: ElrLevel.SAME},
-            expected=LOSES_NOTHING,
-            promise="none is lost",
         ),
     ),
 )
@@ -457,5 +402,54 @@ HWM_UNDER_MIN_ISR = Scenario(
             promise="what the leader alone has is shown to no consumer",
         )
         for elr in ("off", "on")
+    ),
+)
+
+
+# KIP-966, "Public-Facing Changes" 3b: the eligible replica that leads is a degraded one.
+
+
+_DEGRADED_LEADER_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=NetworkPartition(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="degraded", fault=NetworkPartition(victim=SECOND, peers=OtherSide.BROKERS)),
+        Until(condition=ElrIs((2,))),
+        Begin(name="last", fault=PowerOff(victim=LAST)),
+        Until(condition=Led((2,))),
+        End(name="last"),
+        Rest(seconds=4.0),  # 1 does not reach its leader, which serves acks=1 alone
+        End(name="degraded"),
+        End(name="third"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+DEGRADED_LEADER = Scenario(
+    name="degraded-leader",
+    summary="the only eligible replica is on a broker that other brokers do not reach, and leads",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
+    description=(
+        "Broker 2 falls out of the ISR since its links to other brokers are bad; it hears the "
+        "controllers, and is eligible. The power of 1, the last in the ISR, fails, and 2 is "
+        "elected: a broker that no follower reaches. KIP-966 takes that for durability's sake "
+        '("Public-Facing Changes" 3b): nothing that was acknowledged is lost, and producers with '
+        "acks=all are refused until the links are well again. What acks=1 sends meanwhile is "
+        "shown to consumers only then."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_DEGRADED_LEADER_SCRIPT.faults,
+    script=_DEGRADED_LEADER_SCRIPT,
+    default_duration_s=30.0,
+    load=replace(PROMISED, acks_leader_share=0.4),
+    settings={**TWO_IN_SYNC, "elr": "on"},
+    sides=(
+        Side(
+            name="elr=on",
+            settings={"elr": "on"},
+            expected=LOSES_NOTHING,
+            promise="nothing that all of the ISR acknowledged is lost",
+        ),
     ),
 )

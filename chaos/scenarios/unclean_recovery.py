@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
-from chaos.nemesis.awaited import Acknowledged, IsrIs, Led, Whole
+from chaos.cluster.interface import Designated, ElectionType
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Leaderless, Led, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.kinds.upkeep import ElectLeaders
-from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.scenario import Scenario, Side
+from chaos.nemesis.script import Begin, End, Rest, Script, Until, UntilLed
+from chaos.nemesis.victims import ControllerLeader
+from chaos.scenario import DESIGNATED, Scenario, Side
 from chaos.scenarios.elr import LAST, SECOND, THIRD
 from chaos.scenarios.loads import (
     LOSES_AS_ALLOWED,
@@ -140,6 +142,125 @@ OLDER_LOG = Scenario(
             settings={"recovery": "balanced"},
             expected=LOSES_NOTHING,
             promise="nothing that all of the ISR acknowledged is lost",
+        ),
+    ),
+)
+
+
+# An operator names the leader of a partition that has none.
+
+
+_DESIGNATED_LEADER_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=Kill(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Kill(victim=SECOND)),
+        Until(condition=IsrIs((1,))),
+        Begin(name="last", fault=PowerOff(victim=LAST)),
+        Rest(seconds=4.0),  # longer than its session
+        End(name="third"),
+        End(name="last"),
+        End(name="second"),
+        Rest(seconds=3.0),  # until all are unfenced
+        Until(condition=Leaderless()),
+        Begin(
+            name="operator",
+            fault=ElectLeaders(victim=SECOND, election=ElectionType.DESIGNATION),
+        ),
+        Rest(seconds=1.0),  # clients are served meanwhile
+        End(name="operator"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+DESIGNATED_LEADER = Scenario(
+    name="designated-leader",
+    summary="no broker is eligible, and an operator names the one that is to lead",
+    exists_for=("log-durability",),
+    description=(
+        "All brokers went down uncleanly, and are back; under None the controller elects none of "
+        "them. An operator designates the leader (ElectLeaders 3 of KIP-966's part two): broker 2, "
+        "which has everything, and nothing is lost; or broker 3, which lacks what was acknowledged "
+        "without it, and that is lost, as was asked for."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_DESIGNATED_LEADER_SCRIPT.faults,
+    script=_DESIGNATED_LEADER_SCRIPT,
+    default_duration_s=30.0,
+    load=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on", "recovery": "none", DESIGNATED: Designated.BEST},
+    sides=(
+        Side(
+            name=f"{DESIGNATED}={Designated.BEST}",
+            settings={"recovery": "none", DESIGNATED: Designated.BEST},
+            expected=LOSES_NOTHING,
+            promise="none is lost: the operator named a broker that has them all",
+        ),
+        Side(
+            name=f"{DESIGNATED}={Designated.WORST}",
+            settings={"recovery": "none", DESIGNATED: Designated.WORST},
+            expected=LOSES_AS_ALLOWED,
+            promise="records are lost, as was asked for",
+        ),
+    ),
+)
+
+
+# The controller and the best replica die in turn while logs are asked for.
+
+
+_RECOVERY_INTERRUPTED_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=Kill(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Kill(victim=SECOND)),
+        Until(condition=IsrIs((1,))),
+        Begin(name="last", fault=Kill(victim=LAST)),
+        Rest(seconds=4.0),  # longer than its session
+        End(name="third"),
+        Rest(seconds=2.0),
+        End(name="last"),
+        Rest(seconds=2.0),
+        Begin(name="silent", fault=Pause(victim=LAST)),  # its answer is waited for
+        End(name="second"),
+        Rest(seconds=1.5),  # until 2 is unfenced: 2 and 3 have answered
+        Begin(name="controller", fault=Kill(victim=ControllerLeader())),
+        UntilLed(anew=True),
+        Rest(seconds=0.5),  # until it has asked anew
+        Begin(name="best", fault=PowerOff(victim=SECOND)),  # what it answered is no more so
+        Rest(seconds=0.5),
+        End(name="best"),
+        End(name="controller"),
+        End(name="silent"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+RECOVERY_INTERRUPTED = Scenario(
+    name="recovery-interrupted",
+    summary="the controller and the best replica die in turn while logs are compared",
+    exists_for=("log-durability", "E10-best-replica-is-elected"),
+    description=(
+        "All brokers are killed, and come back; under Balanced the controller asks where their "
+        "logs end. Broker 1 is paused, so that its answer is waited for. The controller dies, and "
+        "another one asks anew, for nothing of a recovery is in the metadata log. Then the power "
+        "of broker 2 fails, which had answered that it has everything: it is back with less, and "
+        "its answer counts no more. Broker 1 has everything as well, goes on, and is elected."
+    ),
+    takes=replace(TWO_OF_THREE, voters=range(3, 4)),
+    faults=_RECOVERY_INTERRUPTED_SCRIPT.faults,
+    script=_RECOVERY_INTERRUPTED_SCRIPT,
+    default_duration_s=40.0,
+    load=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on", "recovery": "balanced", "controllers": "3"},
+    sides=(
+        Side(
+            name="recovery=balanced",
+            settings={"recovery": "balanced"},
+            expected=LOSES_NOTHING,
+            promise="none is lost: an answer from before a restart counts for nothing",
         ),
     ),
 )

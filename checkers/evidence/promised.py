@@ -36,6 +36,9 @@ CREATE, DELETE = "create-topic", "delete-topic"
 INTERNAL = "__"  # the prefix of the names of internal topics
 # The parameter of an operator's change of the level of eligible.leader.replicas.version.
 _ELR_LEVEL = "level"
+# The parameter of an operator's change of min.insync.replicas, and its value if nothing is asked.
+_MIN_ISR = "min_isr"
+_UNTOUCHED = "untouched"
 # The parameter of an operator's request for leaders, and the strategies that it may ask for.
 _ELECTION = "election"
 _DESIGNATION = "designation"
@@ -129,6 +132,11 @@ class AskedFor:
         self._elections = [
             fault for fault in faults if _ELECTION in fault.params and fault.may_have_bitten
         ]
+        self._min_isrs = [
+            _operator_asked(fault, fault.params[_MIN_ISR])
+            for fault in faults
+            if fault.params.get(_MIN_ISR, _UNTOUCHED) != _UNTOUCHED and fault.may_have_bitten
+        ]
         self._min_isr: dict[str, InForce] = {}
         self._of_all_brokers = _in_force(self._default_min_isr(), self.asked("set-min-isr"))
 
@@ -175,6 +183,9 @@ class AskedFor:
         if topic not in self._min_isr:
             own = self._own(topic, MIN_ISR)
             found = self._of_all_brokers if own is None else always(int(own))
+            if self._min_isrs and not topic.startswith(INTERNAL):
+                usual = self._default_min_isr() if own is None else int(own)
+                found = _in_force(usual, self._min_isrs)
             self._min_isr[topic] = found.at_most(self.replication(topic))
         return self._min_isr[topic]
 
@@ -234,6 +245,7 @@ class AskedFor:
         """Names and values that were asked for after it was created."""
         for f, name in CONFIG_OF_A_TOPIC.items():
             yield from ((name, str(row["value"])) for row in self.asked(f, topic))
+        yield from ((MIN_ISR, str(row["value"])) for row in self._min_isrs)
 
     # --- features ---
 
@@ -243,15 +255,7 @@ class AskedFor:
         word = self._info.settings.get("elr")
         if word is None:
             return None
-        asked = [
-            {
-                "value": int(fault.params[_ELR_LEVEL]),
-                "t0": fault.t_start,
-                "t1": fault.t_bit,
-                "outcome": "ok" if fault.bit else "info",
-            }
-            for fault in self._levels
-        ]
+        asked = [_operator_asked(fault, fault.params[_ELR_LEVEL]) for fault in self._levels]
         return _in_force(int(word == "on"), asked)
 
     def _own(self, topic: str, name: str) -> str | None:
@@ -263,6 +267,16 @@ class AskedFor:
     def _default_min_isr(self) -> int:
         settings = self._info.settings
         return int(settings.get("min_isr", settings.get(MIN_ISR, 1)))
+
+
+def _operator_asked(fault: FaultFact, value: str) -> _Operation:
+    """As a row of an operation."""
+    return {
+        "value": int(value),
+        "t0": fault.t_start,
+        "t1": fault.t_bit,
+        "outcome": "ok" if fault.bit else "info",
+    }
 
 
 def _in_force(usual: int, asked: Sequence[Mapping[str, Any]]) -> InForce:

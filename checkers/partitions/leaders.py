@@ -228,23 +228,27 @@ def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
     """P3: A broker that joins an ISR or is elected is registered, unfenced and not shutting down.
 
     At the end of the batch that does it at the latest. Nor does a fenced broker stay in an ISR; but
-    without ELR its last member does. Nor does a broker lead on that is shutting down. (KIP-841,
-    KIP-966 ValidControllerState)
+    without ELR its last member does, and stays when ELR is enabled until the partition changes. Nor
+    does a broker lead on that is shutting down. (KIP-841, KIP-966 ValidControllerState)
     """
     found = evidence.timeline
     if found is None:
         return unread("changes of partitions", NEED)
     looked_at = 0
     violations: list[Violation] = []
+    without_elr: dict[str, int] = {}  # by partition, the last partition epoch of before ELR
     for batch, partitions in found.walk():
+        judged = partitions if batch.broker_records else _touched(batch, partitions)
+        if not batch.elr_on:
+            without_elr |= {key: one.partition_epoch for key, one in judged.items()}
         if batch.from_snapshot:
             continue
         for change in batch.changes:
             looked_at += 1
             violations += _joined_inactive(batch, change)
-        touched = partitions if batch.broker_records else _touched(batch, partitions)
-        for partition in touched.values():
-            violations += _stays_fenced(batch, partition)
+        for partition in judged.values():
+            if not _is_last_without_elr(partition, without_elr):
+                violations += _stays_fenced(batch, partition)
             violations += _leads_on(batch, partition)
     return conclude(
         looked_at=looked_at,
@@ -275,11 +279,16 @@ def _joined_inactive(batch: MetadataBatch, change: Change) -> Iterator[Violation
             yield Violation(text, both(change))
 
 
+def _is_last_without_elr(partition: Partition, without_elr: Mapping[str, int]) -> bool:
+    """Whether one replica is in the ISR, as it was before there was an ELR to leave it for."""
+    is_same = without_elr.get(partition.key) == partition.partition_epoch
+    return is_same and len(partition.isr) == 1
+
+
 def _stays_fenced(batch: MetadataBatch, partition: Partition) -> Iterator[Violation]:
     for node in partition.isr:
         broker = batch.brokers.get(node)
-        last = not batch.elr_on and partition.isr == (node,)
-        if not last and (broker is None or broker.fenced):
+        if broker is None or broker.fenced:
             text = f"node {node} is in the ISR of {partition.key} while it is "
             at: dict[str, EventValue] = {"what": f"after the batch at offset {batch.base}"}
             yield Violation(f"{text}{_condition(batch, node)}", [at | state(partition)])

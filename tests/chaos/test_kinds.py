@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from chaos.cluster.interface import (
     Addition,
     Advertised,
+    AlteredMinIsr,
     DiskTrouble,
     ElectionType,
     ElrLevel,
     MovedReplica,
+    MoveEnd,
     NodeId,
     Removal,
     StoppedDisk,
@@ -37,7 +39,9 @@ from chaos.nemesis.kinds.upkeep import (
     ElectLeaders,
     MoveReplicas,
     Readdress,
+    ReassignPartitions,
     SetElrLevel,
+    SetMinIsr,
     SyncDisks,
 )
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
@@ -168,6 +172,8 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(AddBroker(victim=RandomBroker(), addition=addition) for addition in Addition),
     *(SetElrLevel(victim=RandomBroker(), level=level) for level in ElrLevel),
     *(ElectLeaders(victim=RandomBroker(), election=election) for election in ElectionType),
+    *(SetMinIsr(victim=RandomBroker(), min_isr=value) for value in AlteredMinIsr),
+    *(ReassignPartitions(victim=RandomBroker(), end=end) for end in MoveEnd),
 ]
 
 

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 from chaos.cluster.interface import (
     Address,
     Advertised,
+    AlteredMinIsr,
     DiskSickness,
     DiskTrouble,
     ElectionType,
@@ -225,6 +226,18 @@ class FakeCluster:
     async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
         self._called(f"elect_leaders {node} {election}")
         return FaultEvidence(bit=self.bites, what="1 leader was elected, and all others are led")
+
+    async def set_min_isr(self, node: NodeId, value: AlteredMinIsr) -> FaultEvidence:
+        self._called(f"set_min_isr {node} {value}")
+        return FaultEvidence(bit=self.bites, what=f"min.insync.replicas is {value} for 1 topic")
+
+    async def reassign_partitions(self, node: NodeId) -> FaultEvidence:
+        self._called(f"reassign_partitions {node}")
+        return FaultEvidence(bit=self.bites, what="2 partitions moved to it")
+
+    async def cancel_reassignments(self, node: NodeId) -> FaultEvidence:
+        self._called(f"cancel_reassignments {node}")
+        return FaultEvidence(bit=self.bites, what="2 reassignments were cancelled")
 
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         self._called(f"readdress {node} {advertised}")

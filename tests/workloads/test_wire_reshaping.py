@@ -82,6 +82,13 @@ def test_a_partition_is_to_move(brokers: BrokerAnswers) -> None:
         read_reassigned(answer, "t", 1)
 
 
+def test_a_move_is_to_be_cancelled() -> None:
+    cancel = reassign("t", 0, None, timeout_ms=5000)
+    request = read(reassign_request.AlterPartitionReassignmentsRequest, cancel)
+    (partition,) = request.topics[0].partitions
+    assert partition.replicas is None
+
+
 def test_whether_a_move_goes_on_is_read(brokers: BrokerAnswers) -> None:
     brokers.still_moving = 1
     api, body = Api.LIST_PARTITION_REASSIGNMENTS, list_reassignments("t", 0, timeout_ms=5000)

@@ -146,7 +146,7 @@ def _partition(reader: MessageReader, topic: str) -> LedPartition:
 
 
 _INT32 = struct.Struct(">i")
-_NO_TAGS, _NO_ASSIGNMENTS, _NOT_ONLY_VALIDATED = b"\x00", b"\x00", b"\x00"
+_NO_TAGS, _NO_ASSIGNMENTS, _NOT_ONLY_VALIDATED, _NULL = b"\x00", b"\x00", b"\x00", b"\x00"
 
 
 def create_partitions(topic: str, count: int, *, timeout_ms: int) -> bytes:
@@ -168,9 +168,11 @@ def read_created_partitions(body: bytes, topic: str) -> int:
     return error
 
 
-def reassign(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:
-    """Body of an AlterPartitionReassignments (v0)."""
-    brokers = array([_INT32.pack(each) for each in replicas])
+def reassign(
+    topic: str, partition: int, replicas: Sequence[int] | None, *, timeout_ms: int
+) -> bytes:
+    """Body of an AlterPartitionReassignments (v0). `replicas`: None cancels the reassignment."""
+    brokers = _NULL if replicas is None else array([_INT32.pack(each) for each in replicas])
     moved = array([_INT32.pack(partition) + brokers + _NO_TAGS])
     return _INT32.pack(timeout_ms) + array([string(topic) + moved + _NO_TAGS]) + _NO_TAGS
 

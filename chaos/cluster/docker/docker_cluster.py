@@ -20,6 +20,7 @@ from chaos.cluster.docker.upkeep import change_host, committed_address, move_rep
 from chaos.cluster.interface import (
     Address,
     Advertised,
+    AlteredMinIsr,
     ElectionType,
     FaultEvidence,
     Link,
@@ -29,7 +30,13 @@ from chaos.cluster.interface import (
     SlowAnswer,
     UnaskedEnd,
 )
-from chaos.cluster.probe import elect_leaders, set_elr_level
+from chaos.cluster.operator_requests import (
+    cancel_reassignments,
+    elect_leaders,
+    reassign_partitions,
+    set_elr_level,
+    set_min_isr,
+)
 from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology, host_name
@@ -199,6 +206,15 @@ class DockerCluster(OfTarget[Target]):
 
     async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
         return await elect_leaders(node, self.entries[node], election)
+
+    async def set_min_isr(self, node: NodeId, value: AlteredMinIsr) -> FaultEvidence:
+        return await set_min_isr(node, self.entries[node], value)
+
+    async def reassign_partitions(self, node: NodeId) -> FaultEvidence:
+        return await reassign_partitions(node, self.entries[node])
+
+    async def cancel_reassignments(self, node: NodeId) -> FaultEvidence:
+        return await cancel_reassignments(node, self.entries[node])
 
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         host = other_host(node, advertised)

@@ -10,6 +10,7 @@ from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError, FailedPart
 from chaos.cluster.interface import (
     Address,
+    AlteredMinIsr,
     BrokenInvariant,
     DiskSickness,
     DiskTrouble,
@@ -22,7 +23,13 @@ from chaos.cluster.interface import (
     SlowAnswer,
     UnaskedEnd,
 )
-from chaos.cluster.probe import elect_leaders, set_elr_level
+from chaos.cluster.operator_requests import (
+    cancel_reassignments,
+    elect_leaders,
+    reassign_partitions,
+    set_elr_level,
+    set_min_isr,
+)
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
@@ -309,6 +316,15 @@ class SimCluster(OfTarget[OwnNode]):
 
     async def elect_leaders(self, node: NodeId, election: ElectionType) -> FaultEvidence:
         return await elect_leaders(node, self.entries[node], election)
+
+    async def set_min_isr(self, node: NodeId, value: AlteredMinIsr) -> FaultEvidence:
+        return await set_min_isr(node, self.entries[node], value)
+
+    async def reassign_partitions(self, node: NodeId) -> FaultEvidence:
+        return await reassign_partitions(node, self.entries[node])
+
+    async def cancel_reassignments(self, node: NodeId) -> FaultEvidence:
+        return await cancel_reassignments(node, self.entries[node])
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
         return self._power_cuts.evidence(node)

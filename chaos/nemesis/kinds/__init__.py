@@ -61,6 +61,8 @@ KINDS: tuple[type[Fault], ...] = (
     removals.KillRemoved,
     upkeep.SetElrLevel,
     upkeep.ElectLeaders,
+    upkeep.SetMinIsr,
+    upkeep.ReassignPartitions,
     additions.AddBroker,
 )
 

@@ -6,23 +6,27 @@ from typing import ClassVar
 
 from chaos.cluster.interface import (
     Advertised,
+    AlteredMinIsr,
     Cluster,
     ElectionType,
     ElrLevel,
     FaultEvidence,
     MovedReplica,
+    MoveEnd,
 )
 from chaos.cluster.powers import (
+    ConfigAltering,
     FeatureSetting,
     LeaderElecting,
     Readdressing,
+    Reassigning,
     ReplicaMoving,
     Syncable,
 )
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.parameters import always
-from chaos.nemesis.proof import all_done, of_nodes, on_each
+from chaos.nemesis.proof import all_done, of_both, of_nodes, on_each
 from chaos.nemesis.victims import Victim
 
 
@@ -212,3 +216,81 @@ class ElectLeaders:
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster  # there is nothing to undo
         return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetMinIsr:
+    """An operator asks a broker for another min.insync.replicas of all topics of clients (KIP-339,
+    IncrementalAlterConfigs), which have 3 replicas and a value of 2: `min_isr=3` raises it, `1`
+    lowers it, `2` sets what is set already; with `untouched` nothing is asked for.
+
+    Steps: ask the victim for its topics and then for the change, which it forwards to the active
+    controller, and wait for the answer. Cure: nothing, the value stays.
+
+    Evidence: the answer confirms it for each topic.
+
+    Limits: the first victim is asked, once: if the answer is lost, it is not known whether it was
+    done.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("set-min-isr",)
+    kind: ClassVar[str] = "set-min-isr"
+    aspect: ClassVar[Aspect] = Aspect.CONFIGS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.ALTER,)
+    harm: ClassVar[Harm] = Harm()
+
+    victim: Victim
+    min_isr: AlteredMinIsr = always(AlteredMinIsr.RAISED)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, ConfigAltering)
+        node, *_ = hit.nodes
+        return dict.fromkeys(hit.nodes, await cluster.set_min_isr(node, self.min_isr))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster  # there is nothing to undo
+        return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignPartitions:
+    """An operator asks a broker that it be given a replica of each partition of clients' topics
+    that it has none of, in place of the first replica (KIP-455, AlterPartitionReassignments); with
+    `end=cancelled` it is to be cancelled later.
+
+    Steps: ask the victim for its partitions and then for the change, which it forwards to the
+    active controller, and wait for the answer; the move itself goes on. Cure: ask the victim to
+    cancel what is under way; or nothing, the replicas stay where they are sent.
+
+    Evidence: the answer confirms it for each partition, and there is one; so does the answer to the
+    cancellation, where nothing was done by then.
+
+    Limits: the first victim is asked, once: if the answer is lost, it is not known whether it was
+    done.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("reassign-partitions",)
+    kind: ClassVar[str] = "reassign-partitions"
+    aspect: ClassVar[Aspect] = Aspect.REPLICAS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    swarm_specs: ClassVar[Mapping[str, SwarmSpec]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.REASSIGN,)
+    harm: ClassVar[Harm] = Harm()
+
+    victim: Victim
+    end: MoveEnd = always(MoveEnd.DONE)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Reassigning)
+        node, *_ = hit.nodes
+        return dict.fromkeys(hit.nodes, await cluster.reassign_partitions(node))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        assert isinstance(cluster, Reassigning)
+        begun = of_nodes(hit.evidence, hit.nodes)
+        if self.end is MoveEnd.DONE:
+            return begun
+        node, *_ = hit.nodes
+        return of_both(begun, await cluster.cancel_reassignments(node))

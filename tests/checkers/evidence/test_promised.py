@@ -78,6 +78,30 @@ def test_a_topic_has_what_it_was_asked_for_with() -> None:
     assert promised(settings=own).min_isr("__consumer_offsets").last == {3}
 
 
+@pytest.mark.parametrize(
+    ("value", "bit", "last"),
+    [("3", True, {3}), ("3", None, {2, 3}), ("1", True, {1}), ("3", False, {2})],
+)
+def test_an_operator_alters_the_min_isr_of_clients_topics(
+    value: str, bit: bool | None, last: set[int]
+) -> None:
+    row = fault(0, "set-min-isr", 10, 20, bit=bit) | {"params": f'{{"min_isr": "{value}"}}'}
+    found = promised(faults=(row,))
+    assert found.min_isr("append-0").last == last
+    assert over(found.min_isr("append-0"), 9) == [(2, 2)]
+    assert found.min_isr("append-admin-3").last == last, "those without a value of their own too"
+    assert found.min_isr("__consumer_offsets").last == {2}
+    asked_for = [("min.insync.replicas", value)] * (bit is not False)
+    assert list(found.configs_of("append-0")) == asked_for
+
+
+def test_who_leaves_the_min_isr_untouched_asks_for_nothing() -> None:
+    row = fault(0, "set-min-isr", 10, 20) | {"params": '{"min_isr": "untouched"}'}
+    found = promised(faults=(row,))
+    assert found.min_isr("append-0").last == {2}
+    assert not list(found.configs_of("append-0"))
+
+
 def test_shapes_of_topics() -> None:
     found = promised()
     shapes = [found.shape(f"append-{name}") for name in ("0", "1", "deleted-7", "looked-up")]

@@ -17,6 +17,7 @@ from tests.support.kafka_runs import (
     ALL,
     Cluster,
     change,
+    elr,
     partition,
     register,
     registration_change,
@@ -181,6 +182,16 @@ def test_a_fenced_broker_stays_in_an_isr() -> None:
     assert judged(only_active_brokers_lead, fence(alone, 3)).verdict is VALID
     with_elr = started().commit(change("t-0", isr=[3], leader=3))
     assert judged(only_active_brokers_lead, fence(with_elr, 3)).verdict is INVALID
+
+
+def test_the_last_of_an_isr_stays_in_it_as_long_as_nothing_changes_with_elr() -> None:
+    alone = fence(started(with_elr=False).commit(change("t-0", isr=[3], leader=3)), 3)
+    enabled = alone.commit(elr(1)).commit(registration_change(1, 11, fenced=0))
+    assert judged(only_active_brokers_lead, enabled).verdict is VALID
+    enabled.commit(change("t-0", leader=-1))
+    assert judged(only_active_brokers_lead, enabled).verdict is INVALID
+    disabled = fence(started().commit(change("t-0", isr=[3], leader=3)).commit(elr(0)), 3)
+    assert judged(only_active_brokers_lead, disabled).verdict is VALID
 
 
 def test_a_registration_fences() -> None:
