@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from chaos.bugs.planted import Planted
 from node.broker.broker import Broker
+from node.broker.image_follower import ImageFollower
 from node.controller import (
     directory_assignments,
     elections,
@@ -12,18 +13,23 @@ from node.controller import (
     recovery_rules,
     registration,
     resource_configs,
+    unclean_recovery,
 )
-from node.controller.decision import DecisionContext
+from node.controller.decision import MIN_ISR, DecisionContext
 from node.controller.image import Image, Partition, PartitionKey
+from node.controller.image.configurations import CLUSTER
 from node.controller.isr_updates import rules_for, when_removed
 from node.controller.partition_changes import Election, Rules, _Elected, without
+from node.controller.recovery_rules import Answer, Recovery
+from node.controller.unclean_recovery import UncleanRecovery
 from node.effects import SaveCleanShutdown
-from node.ids import ChannelId, Offset
+from node.ids import ChannelId, Now, Offset
 from node.records.metadata import (
     ConfigRecord,
     MetadataRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
+    TopicRecord,
 )
 from node.records.schemas import NO_LEADER
 from node.storage.partition_log import PartitionLog
@@ -83,11 +89,66 @@ def none_is_needed(_: Partition) -> tuple[int, ...]:
 E_BETTER_COMES = Planted(owner=recovery_rules, decision="needed_replicas", wrong=none_is_needed)
 
 
+# E-CLEAR-GHOST: a broker that replays a deletion and a change of min.insync.replicas at once
+# empties the ELR of the deleted topic, and knows it again (KAFKA-19383).
+
+
+_poll_e_clear_ghost = ImageFollower.poll
+
+
+def clearing_what_was_deleted(self: ImageFollower, now: Now) -> None:
+    before = self.image.config(CLUSTER).get(MIN_ISR)
+    known = {topic.id: topic for topic in self.image.topics.all()}
+    partitions = dict(self.image.topics.partitions())
+    _poll_e_clear_ghost(self, now)
+    image = self.image
+    if image.config(CLUSTER).get(MIN_ISR) == before:
+        return
+    gone = [topic for topic in known.values() if image.topics.find(topic.id) is None]
+    for topic in gone:
+        image.replay(TopicRecord(name=topic.name, topic_id=topic.id))
+        for key, found in partitions.items():
+            if key[0] == topic.id:
+                image.replay(replace(found, elr=()).record(key, image.metadata_version))
+
+
+E_CLEAR_GHOST = Planted(owner=ImageFollower, decision="poll", wrong=clearing_what_was_deleted)
+
+
+# E-LATE-ANSWER: where a log ends counts as it was told, although its broker was restarted since and
+# may have lost records (KIP-966, "Unclean recovery": the broker epoch in the answer).
+
+
+_as_it_should_e_late_answer = UncleanRecovery._recovery
+
+
+def of_any_life(_: DecisionContext, __: Partition, recovery: Recovery) -> dict[int, Answer]:
+    return dict(recovery.answers)
+
+
+def forgetting_nothing(
+    self: UncleanRecovery, context: DecisionContext, key: PartitionKey
+) -> Recovery | None:
+    kept = self._ongoing.get(key)
+    recovery = _as_it_should_e_late_answer(self, context, key)
+    if recovery is None and kept is not None:
+        self._ongoing[key] = kept
+    return recovery
+
+
+E_LATE_ANSWER = Planted(
+    owner=unclean_recovery,
+    decision="valid_answers",
+    wrong=of_any_life,
+    other=Planted(owner=UncleanRecovery, decision="_recovery", wrong=forgetting_nothing),
+)
+
+
 # E-LONGEST-LEO: the longest log is taken for the best one, whatever the leader epoch of its end
 # (KIP-966, "Unclean recovery": the highest leader epoch, then the longest log).
 
 
-def longest_of(replicas: Sequence[int], answers: dict[int, recovery_rules.Answer]) -> int:
+def longest_of(replicas: Sequence[int], answers: dict[int, Answer]) -> int:
     return max((each for each in replicas if each in answers), key=lambda each: answers[each].end)
 
 
