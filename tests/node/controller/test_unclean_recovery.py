@@ -3,6 +3,7 @@
 import pytest
 
 from node.config import RecoveryStrategy
+from node.controller.controller import partition_gauges
 from node.controller.decision import recovery_strategy
 from node.controller.image.topics import RECOVERED, RECOVERING
 from node.ids import MS
@@ -104,6 +105,33 @@ def test_none_waits_for_an_operator() -> None:
     brokers.beat(2)
     brokers.settle()
     assert brokers.state() == ((), (), NO_LEADER)
+
+
+def gauges(brokers: Recovering) -> tuple[int, int]:
+    """Partitions under recovery, and those that wait for an operator (KIP-966, "Metrics")."""
+    told = partition_gauges(brokers.image, brokers.settings)
+    return (
+        told["unclean-recovery-partitions-count"],
+        told["manual-leader-election-required-partition-count"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("strategy", "waiting"), [("Balanced", (1, 0)), ("Aggressive", (1, 0)), ("None", (0, 1))]
+)
+def test_metrics_count_what_is_recovered_and_what_waits_for_an_operator(
+    strategy: str, waiting: tuple[int, int]
+) -> None:
+    brokers = lost(strategy)
+    assert gauges(brokers) == waiting, "also while a last known member is fenced"
+    for broker in (1, 2):
+        brokers.beat(broker)
+    brokers.settle()
+    if strategy != "None":
+        assert gauges(brokers) == (0, 0)
+        assert brokers.recovery.finished == 1
+        brokers.fail_over()
+        assert brokers.recovery.finished == 0, "another controller counts anew"
 
 
 def test_a_later_epoch_counts_for_more_than_a_longer_log() -> None:
