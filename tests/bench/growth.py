@@ -42,6 +42,7 @@ _IDLE_S = 20.0
 # few partitions it has (`node.server.run`): that is no rest, and nothing tells when it is over.
 _STARTED_S = 20.0
 _WITHIN_S = 900.0  # on a machine that others use
+_LOOK_S = 1.0  # between two looks: an answer about all partitions is a good part of a broker's time
 _SETTINGS = "broker.heartbeat.interval.ms=2000\nreplica.fetch.backoff.ms=1000\n"
 
 
@@ -153,7 +154,7 @@ def _wait_until_whole(cluster: OwnCluster, restarted: OwnBroker | None = None) -
         widths = {len(each.isrs) for topic in topics for each in topic.partitions.values()}
         return (len(found.brokers) == len(_BROKERS) and widths == {len(_BROKERS)}) or None
 
-    wait_until(look, f"all is whole\n{cluster.told()}", _WITHIN_S)
+    wait_until(look, f"all is whole\n{cluster.told()}", _WITHIN_S, _LOOK_S)
 
 
 def _wait_until_made(cluster: OwnCluster, count: int) -> None:
@@ -164,7 +165,7 @@ def _wait_until_made(cluster: OwnCluster, count: int) -> None:
         made = [len([*each.data.glob(whole)]) for each in cluster.brokers.values()]
         return min(made) >= count or None
 
-    wait_until(look, f"each broker has {count:,} logs\n{cluster.told()}", _WITHIN_S)
+    wait_until(look, f"each broker has {count:,} logs\n{cluster.told()}", _WITHIN_S, _LOOK_S)
 
 
 def _write_ms(*clusters: OwnCluster) -> list[float]:

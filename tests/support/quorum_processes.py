@@ -42,12 +42,17 @@ PATIENCE_S = 120.0
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
-    """What `condition` gives as soon as it gives something."""
+def wait_until(
+    condition: Callable[[], T | None],
+    what: str,
+    patience_s: float = PATIENCE_S,
+    pause_s: float = 0.01,
+) -> T:
+    """What `condition` gives as soon as it gives something; `pause_s` is between two looks."""
     deadline = time.monotonic() + patience_s
     while (found := condition()) is None:
         assert time.monotonic() < deadline, f"waited {patience_s} s in vain: {what}"
-        time.sleep(0.01)  # between two looks
+        time.sleep(pause_s)
     return found
 
 
