@@ -16,10 +16,10 @@ from tests.support.quorum_processes import (
     ROOT,
     NodeProcess,
     QuorumProcesses,
+    format_node,
     kraft_node,
     quorum_processes,
     random_id,
-    run_kraft_node,
     wait_until,
 )
 
@@ -157,9 +157,7 @@ def own_brokers(
                 PROPERTIES.format(id=id_, port=port, controllers=controllers, data=broker.data)
                 + settings
             )
-            options = ("-t", quorum.cluster_id, "-c", broker.config, "--no-initial-controllers")
-            done = run_kraft_node("format", *options)
-            assert done.returncode == 0, done.stderr
+            format_node(quorum.cluster_id, broker.config, "--no-initial-controllers")
             broker.start()
         yield brokers
     finally:
@@ -198,9 +196,7 @@ def combined_nodes(
                 data=broker.data,
             )
             broker.config.write_text(text + settings)
-            options = ("-t", cluster_id, "-c", broker.config, "--initial-controllers", voters)
-            done = run_kraft_node("format", *options)
-            assert done.returncode == 0, done.stderr
+            format_node(cluster_id, broker.config, "--initial-controllers", voters)
         for broker in brokers.values():
             broker.start()
         yield QuorumProcesses(cluster_id=cluster_id, nodes=nodes), brokers

@@ -13,6 +13,8 @@ from uuid import uuid4
 
 from node.errors import ErrorCode
 from node.ids import uuid_text
+from node.server import cli
+from node.server.format_command import format_disk
 from node.server.tool_client import Client
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.configs import (
@@ -65,6 +67,13 @@ def run_kraft_node(*arguments: str | Path) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(
         asked, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
+
+
+def format_node(cluster_id: str, config: Path, *options: str) -> None:
+    """What `kraft-node format` does, without the start of a process for each node; tests of the
+    program have it. Raises what the program would say."""
+    asked = cli._parser().parse_args(["format", "-t", cluster_id, "-c", str(config), *options])
+    format_disk(asked, cli._config(asked.config))
 
 
 @dataclass
@@ -276,8 +285,7 @@ def make_quorum(
             id=node.id, inner=node.inner, outer=node.outer, data=node.directory / "data"
         )
         node.config.write_text(text + settings)
-        done = run_kraft_node("format", "-t", cluster_id, "-c", node.config, *options)
-        assert done.returncode == 0, done.stderr
+        format_node(cluster_id, node.config, *options)
     return QuorumProcesses(cluster_id=cluster_id, nodes=nodes)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE
+from node.server import cli
 from node.server.output import TRACE_FIELDS
 from node.server.tool_client import Client
 from node.wire import API_RANGES
@@ -291,18 +292,28 @@ def test_formatting_twice(tmp_path: Path) -> None:
         ["format", "-t", "x", "-c", "f", "--initial-controllers", "1@host:9:short"],
     ],
 )
-def test_wrong_usage_is_254(arguments: list[str]) -> None:
-    done = run_kraft_node(*arguments)
-    assert done.returncode == 254
-    assert done.stderr.startswith("error: ")
-    assert "--help" in done.stderr
+def test_wrong_usage_is_254(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(arguments)
+    assert leaving.value.code == 254
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert "--help" in said
 
 
-def test_help_teaches() -> None:
-    for command in ([], ["format"], ["start"], ["quorum"], ["quorum", "describe"], ["dump-log"]):
-        done = run_kraft_node(*command, "--help")
-        assert done.returncode == 0
-        assert "example" in done.stdout
+def test_a_process_ends_with_the_code_of_its_usage() -> None:
+    wrong, asked = run_kraft_node("begin"), run_kraft_node("--help")
+    assert (wrong.returncode, asked.returncode) == (254, 0)
+    assert wrong.stderr.startswith("error: ")
+    assert "example" in asked.stdout
+
+
+@pytest.mark.parametrize("command", ["format", "start", "quorum", "quorum describe", "dump-log"])
+def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main([*command.split(), "--help"])
+    assert leaving.value.code == 0
+    assert "example" in capsys.readouterr().out
 
 
 def test_a_file_that_is_missing_or_wrong(tmp_path: Path) -> None:
