@@ -268,7 +268,7 @@ def _others(calls: Calls, theirs: str) -> set[str]:
     return said
 
 
-def check_damaged(seed: int, numbers: range, directory: Path) -> Found:
+def check_damaged(seed: int, numbers: Sequence[int], directory: Path) -> Found:
     """Damaged and odd files, through the command."""
     found = Found()
     for batch in _batches(numbers):
@@ -287,9 +287,9 @@ def check_damaged(seed: int, numbers: range, directory: Path) -> Found:
     return found
 
 
-def _batches(numbers: range) -> Iterator[range]:
-    for start in range(numbers.start, numbers.stop, BATCH):
-        yield range(start, min(start + BATCH, numbers.stop))
+def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(numbers), BATCH):
+        yield numbers[start : start + BATCH]
 
 
 def _check(paths: Sequence[Path], found: Found) -> str:
