@@ -65,11 +65,13 @@ unit: .venv/warm.stamp
 	@$(BIN)/pytest -q --durations 15 -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
 
 # First what computes: beside clusters it would starve them. Of either kind three keep two cores busy.
+# Each worker imports the files that can have such tests, and not five hundred others (see tests/conftest.py).
 # Of containers what takes longest is begun first, and not what has most tests (see tests/conftest.py).
 integration: .venv/warm.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
+	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night" \
+		$$(grep -lrE --include='test_*.py' 'mark\.(spark|browser|slow)' tests | grep -v '^tests/container/' | sort)
 	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup --no-loadscope-reorder -m "not night" tests/container
 
 # Both parts are run, whatever the first one found.

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,13 @@ def results_of(judgement: Judgement) -> dict[str, Verdict]:
     return {result.check: result.verdict for result in judgement.results}
 
 
+@cache  # nobody changes it
+def of_a_good_run() -> Judgement:
+    return judge(synthetic_run())
+
+
 def test_a_good_run_is_valid_in_every_row() -> None:
-    judgement = judge(synthetic_run())
+    judgement = of_a_good_run()
     assert set(results_of(judgement).values()) == {Verdict.VALID}, [
         result for result in judgement.results if result.verdict is not Verdict.VALID
     ]
@@ -161,7 +167,7 @@ def test_the_verdict_file_gives_back_the_judgement(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_verdict_file_is_named(tmp_path: Path, damage: Callable[[str], str]) -> None:
-    path = write_verdict(tmp_path, judge(synthetic_run()))
+    path = write_verdict(tmp_path, of_a_good_run())
     path.write_text(damage(path.read_text()))
     with pytest.raises(ValueError, match=r"verdict\.json: not a verdict"):
         read_verdict(tmp_path)
