@@ -42,10 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )
         for name in _INTEGRATION & {mark.name for mark in item.iter_markers()}:
             if f"mark.{name}" not in _source(item.path):
-                raise pytest.UsageError(
-                    f"{item.nodeid} is marked {name} by another file: write pytest.mark.{name} in its"
-                    " own"
-                )
+                needed = f"write pytest.mark.{name} in its own"
+                raise pytest.UsageError(f"{item.nodeid} is marked by another file: {needed}")
 
 
 @cache
