@@ -49,12 +49,14 @@ _VICTIMS: tuple[Victim, ...] = (
 _COMBINED_SHARE = 0.2  # the share of seeds in which brokers are the controllers
 _SHORTEST_S, _LONGEST_S = 25, 45
 _MOST_WINDOWS = 12
+_OF_GROUPS = "joining-groups"
+_GROUPS_LEAST_S = 20.0  # amid faults: a join waits for 8 s, and a session lasts for 6 s
 # Chores by which groups have members, log starts move, and partitions move.
 _CHORES = (
     "asking-epochs",
     "committing-offsets",
     "deleting-records",
-    "joining-groups",
+    _OF_GROUPS,
     "reshaping-topics",
 )
 # Bytes of records between two snapshots, and of retained ones; 0: the default, so that there is
@@ -140,11 +142,13 @@ def trial(
     roles = {**_roles(_stream(seed, "roles"), asked), **asked}
     drawn = _settings(_stream(seed, "settings"), count, combined=roles.get(ROLES) == COMBINED)
     settings = {**drawn, **roles}
+    schedule = _schedule(seed, duration_s, settings)
+    chores = _chores(_stream(seed, "chores"), schedule.duration_s)
     return Trial(
         nodes=count,
-        schedule=_schedule(seed, duration_s, settings),
+        schedule=schedule,
         settings=settings,
-        load=replace(_load(_stream(seed, "load")), chores=_chores(_stream(seed, "chores"))),
+        load=replace(_load(_stream(seed, "load")), chores=chores),
         conditions=_conditions(_stream(seed, "snapshots")),
     )
 
@@ -223,9 +227,11 @@ def _load(rng: random.Random) -> AppendOptions:
     )
 
 
-def _chores(rng: random.Random) -> tuple[str, ...]:
+def _chores(rng: random.Random, duration_s: float) -> tuple[str, ...]:
     """The chores beside the load; none in half of the seeds."""
-    return tuple(sorted(rng.sample(_CHORES, rng.choice((0, 0, 1, 2)))))
+    chosen = rng.sample(_CHORES, rng.choice((0, 0, 1, 2)))
+    left_out = _OF_GROUPS if duration_s < _GROUPS_LEAST_S else ""
+    return tuple(sorted(chore for chore in chosen if chore != left_out))
 
 
 def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> Schedule:
