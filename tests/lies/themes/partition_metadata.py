@@ -277,6 +277,18 @@ def a_reassignment_ends_too_early(run: Altered, rng: random.Random) -> None:
     )
 
 
+@lie("reassigned-when-in-sync", of=STANDING, target=UNTRACED)
+@lie("reassigned-when-in-sync", of=STORM, target=BOTH)
+def a_reassignment_ends_as_it_begins(run: Altered, rng: random.Random) -> None:
+    """One record moves a partition to two replicas, one of which is not in the ISR."""
+    row, _, _, after = chosen(
+        run, rng, lambda c: len(c.told.get("isr", ())) == 2 and len(c.after["replicas"]) == 3
+    )
+    gone = [node for node in after["replicas"] if node not in after["isr"]]
+    replicas = [after["leader"], *gone]
+    run.change_record(row["offset"], row["type"], replicas=replicas, isr=[after["leader"]])
+
+
 @lie("P18-reassignments-end", of=BASES, target=BOTH)
 def a_reassignment_never_ends(run: Altered, rng: random.Random) -> None:
     """At the end, with all replicas in the ISR, one of them is still to be removed."""
