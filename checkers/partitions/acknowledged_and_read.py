@@ -228,9 +228,9 @@ def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
         needs=_MIN_ISR_HISTORY,
         holds="each while the ISR may have had min ISR",
         algorithm="states of the ISR that a leader may have known, by metadata log and probes",
-        nothing="no record was acknowledged to acks=all"
-        if not evidence.acknowledged.num_rows
-        else "",
+        nothing=evidence.below_snapshots
+        if evidence.acknowledged.num_rows
+        else "no record was acknowledged to acks=all",
     )
 
 

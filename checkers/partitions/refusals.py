@@ -126,6 +126,7 @@ _ISR_HISTORY = (
     "the metadata log, what brokers answered about partitions, and what clients sent and were given"
 )
 
+_NOT_GIVEN = "no consumer was given a record"
 _UNTOLD = -1  # for a leader epoch: a library's consumer may not report it
 
 
@@ -166,7 +167,7 @@ def shown_with_min_isr(evidence: Evidence) -> CheckResult:
         needs=_ISR_HISTORY,
         holds="each after the ISR may have had min ISR",
         algorithm="states of the ISR from each send to each poll, by metadata log and probes",
-        nothing="no consumer was given a record" if not evidence.polled.num_rows else "",
+        nothing=evidence.below_snapshots if evidence.polled.num_rows else _NOT_GIVEN,
     )
     return replace(result, facts={"withheld": withheld})
 
