@@ -229,10 +229,10 @@ _RECOVERY_INTERRUPTED_SCRIPT = Script(
         Begin(name="controller", fault=Kill(victim=ControllerLeader())),
         UntilLed(anew=True),
         Rest(seconds=0.5),  # until it has asked anew
+        End(name="controller"),
         Begin(name="best", fault=PowerOff(victim=SECOND)),  # what it answered is no more so
         Rest(seconds=0.5),
         End(name="best"),
-        End(name="controller"),
         End(name="silent"),
         Until(condition=Whole(3), within_s=60.0),
     )
