@@ -60,3 +60,10 @@ def _is_far(one: Any, other: Any) -> bool:
         return True
     low, high = sorted(map(abs, numbers))
     return high >= _TOLD_FROM * low
+
+
+def in_words(value: Any) -> str:
+    """One of the values that differ, for people."""
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return "-" if value is None or value == "" else str(value)

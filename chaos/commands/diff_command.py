@@ -25,8 +25,6 @@ _EXAMPLES = """\
     kraft-chaos diff runs/20260204-110312-power-off-7 runs/20260205-110312-power-off-7
     kraft-chaos diff --json runs/latest runs/20260205-110312-power-off-7"""
 
-_NONE = "-"
-
 
 def add_parser(commands: Commands) -> None:
     command = add(
@@ -71,6 +69,8 @@ def _read(directory: Path) -> "tuple[RunInfo, Judgement]":
 def _lines(
     one: Path, other: Path, first: "Judgement", second: "Judgement", found: "Differences"
 ) -> Iterator[str]:
+    from chaos.campaign.differing import in_words
+
     yield f"< {one}: {first.sentence}"
     yield f"> {other}: {second.sentence}"
     if not found:
@@ -79,13 +79,7 @@ def _lines(
         yield part
         width = max(map(len, unlike)) + 2
         for name, (was, now) in unlike.items():
-            yield f"  {name:<{width}}{_in_words(was)} -> {_in_words(now)}{_ratio(was, now)}"
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return _NONE if value is None or value == "" else str(value)
+            yield f"  {name:<{width}}{in_words(was)} -> {in_words(now)}{_ratio(was, now)}"
 
 
 def _ratio(one: Any, other: Any) -> str:

@@ -22,8 +22,8 @@ _ABOUT = (
     "Repeats a failed run by the plan in its run.json, and says how often it fails alike: by one "
     "of the checks that failed then, or by the invariant of the same name. In containers each run "
     "repeats the same schedule. In virtual time a seed always gives the same bytes, so the first "
-    "repeats the run, and each later one takes the next seed. Exits 1 if any failed alike, 0 if "
-    "none did, and 3 if all were void or in error."
+    "repeats the run, and each later one takes the next seed. Exits 1 if any failed, alike or not, "
+    "0 if one was valid and none failed, and 3 if all were void, unknown or in error."
 )
 _EXAMPLES = """\
     kraft-chaos repro runs/latest
@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace) -> int:
     progress = ConsoleProgress(quiet=parsed.json)
     runtime = runtime_of(parsed.runtime or plan.runtime, progress.tell, plan.target)
     plan = replace(plan, runtime=runtime)
-    found: Counter[str] = Counter()
+    found: Counter[str] = Counter()  # `alike`, or the verdict of a run that failed otherwise
     for number in range(parsed.times):
         seed = plan.seed + (number if runtime == SIM else 0)
         progress.tell(f"run {number + 1} of {parsed.times}, seed {seed}")
@@ -74,7 +74,9 @@ def run(parsed: argparse.Namespace) -> int:
         progress.tell(ran.judgement.sentence)
     progress.end()
     _tell(found, parsed, wanted)
-    return 1 if found[_ALIKE] else 0 if found.keys() & {"valid", "invalid"} else 3
+    if found[_ALIKE] or found["invalid"]:
+        return 1
+    return 0 if found["valid"] else 3
 
 
 _ALIKE = "alike"

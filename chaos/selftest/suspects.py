@@ -18,6 +18,7 @@ from chaos.scenarios.controls import (
     RASH_CLIENT,
 )
 from chaos.selftest.kill_table import SuspectKind
+from checkers.verdict import Verdict
 
 _CONTROL_TRIES = 3
 
@@ -122,7 +123,7 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
         told = (suspect.scenario, suspect.nodes, *sorted(suspect.settings.items()))
         alike.setdefault(told, []).append(suspect)
     for first, *others in alike.values():
-        if (first.scenario, *sorted(first.settings.items())) in _UNDECIDED:
+        if _is_undecided(first):
             continue
         lengths = [each.duration_s for each in (first, *others) if each.duration_s]
         yield replace(
@@ -135,9 +136,14 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
         )
 
 
-# Of a correct node here nobody can tell whether its loss is allowed: min ISR was lowered, and it is
-# not known when the ISR was complete again. Its run is unknown.
-_UNDECIDED = frozenset({("raised-min-isr", ("altered_min_isr", "1"), ("elr", "on"))})
+def _is_undecided(suspect: Suspect) -> bool:
+    """Whether its settings make a side of which nobody can tell whether a correct node lost what it
+    may lose."""
+    return any(
+        side.expected.verdict is Verdict.UNKNOWN
+        and side.settings.items() <= suspect.settings.items()
+        for side in scenario_of(suspect.scenario).sides
+    )
 
 
 def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:

@@ -1,15 +1,14 @@
 """The runs below some directories, as reports see them: each is intact, or says why not."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.history.store import MANIFEST, VERDICT
 from checkers.verdict import Verdict
 from spark_reports.sealed_archive import SealedRun, examine, moment_of, run_directories
 
-_TOLD_BY = ("run.json", MANIFEST, VERDICT)  # if none of them changed, neither did the run
-_Stamp = tuple[tuple[int, int], ...]
+_Stamp = tuple[tuple[str, int, int], ...]  # name, time and size of each file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,8 @@ class ListedRun:
 
 
 class Listing:
-    """The runs in `paths`, at any depth. A run is looked at again when one of its main files
-    changed."""
+    """The runs in `paths`, at any depth. A run is looked at again when one of its files changed; of
+    those in its folders (logs, disks) only by a report."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = [path.resolve() for path in paths]
@@ -60,9 +59,6 @@ class Listing:
         self._known = found
         runs = sorted((run for _, run in found.values()), key=lambda run: run.name)
         return sorted(runs, key=lambda run: run.began, reverse=True)
-
-    def by_name(self) -> Mapping[str, ListedRun]:
-        return {run.name: run for run in self.runs()}
 
     def _look(self, directory: Path) -> ListedRun:
         archive = examine([directory])
@@ -95,12 +91,9 @@ class Listing:
 
 
 def _stamp(directory: Path) -> _Stamp:
-    found = []
-    for name in _TOLD_BY:
-        try:
-            told = (directory / name).stat()
-        except OSError:
-            found.append((0, -1))
-        else:
-            found.append((told.st_mtime_ns, told.st_size))
-    return tuple(found)
+    try:
+        with os.scandir(directory) as inside:
+            files = [(each.name, each.stat(follow_symlinks=False)) for each in inside]
+    except OSError:  # it goes just now; what is left of it will be looked at again
+        return ()
+    return tuple(sorted((name, told.st_mtime_ns, told.st_size) for name, told in files))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from chaos.campaign.differing import differences
+from chaos.campaign.differing import differences, in_words
 from chaos.serving.listing import ListedRun
 from checkers.page.document import Child, Markup, clipped, document, section, tag
 from checkers.page.page_tables import check_table, fact_list, table
@@ -232,17 +232,11 @@ def _differences(
         return tag("p", "Nothing that counts differs.")
     columns = (("", "fixed"), ("", "middling"), (one.name, "wide"), (other.name, "wide"))
     rows = [
-        ("", (part, name, *(_shown(value) for value in values)))
+        ("", (part, name, *(in_words(value) for value in values)))
         for part, unlike in found.items()
         for name, values in unlike.items()
     ]
     return table(columns, rows)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return "-" if value is None or value == "" else str(value)
 
 
 # --- what is not there ---

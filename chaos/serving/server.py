@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from chaos.run.judging import PAGE
 from chaos.serving.listing import ListedRun, Listing
 from chaos.serving.pages import Query, diff_page, files_page, href_of, list_page, trouble_page
 
@@ -20,8 +21,8 @@ _NAMES = ("127.0.0.1", "localhost", "[::1]")
 _HTML = "text/html; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
 _AS_TEXT = frozenset({".json", ".jsonl", ".log", ".txt", ".sh", ".err", ".md", ".yaml", ".toml"})
-_REPORT = "report.html"
 _PIECE = 1 << 20
+_MOST_FIELDS = 20  # of a query; ours have five
 
 
 class RunsServer(ThreadingHTTPServer):
@@ -47,6 +48,7 @@ class RunsServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: RunsServer
     protocol_version = "HTTP/1.1"
+    timeout = 60.0  # of a connection that says nothing
     server_version = "kraft-chaos"
 
     def do_GET(self) -> None:
@@ -54,6 +56,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         self._answer()
+
+    def handle(self) -> None:
+        """A browser may hang up at any time."""
+        try:
+            super().handle()
+        except ConnectionError:
+            self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
         """No line for each request."""
@@ -64,8 +73,12 @@ class _Handler(BaseHTTPRequestHandler):
         if host not in _NAMES:
             self._page(HTTPStatus.FORBIDDEN, trouble_page("only loopback is served"))
             return
-        asked = urlsplit(self.path)
-        told = dict(parse_qsl(asked.query, max_num_fields=20))
+        try:
+            asked = urlsplit(self.path)
+            told = dict(parse_qsl(asked.query, max_num_fields=_MOST_FIELDS))
+        except ValueError as error:
+            self._page(HTTPStatus.BAD_REQUEST, trouble_page(str(error)))
+            return
         path = unquote(asked.path)
         if path == "/":
             self._page(HTTPStatus.OK, list_page(self.server.runs(), Query.of(told)))
@@ -81,8 +94,13 @@ class _Handler(BaseHTTPRequestHandler):
         found = [by_name.get(told.get(name, "")) for name in ("one", "other")]
         if found[0] is None or found[1] is None:
             self._page(HTTPStatus.BAD_REQUEST, trouble_page("choose two runs of the list"))
+            return
+        try:
+            page = diff_page(found[0], found[1])
+        except (OSError, ValueError) as error:  # one of them changes just now
+            self._page(HTTPStatus.CONFLICT, trouble_page(f"{error}; load the page again"))
         else:
-            self._page(HTTPStatus.OK, diff_page(found[0], found[1]))
+            self._page(HTTPStatus.OK, page)
 
     def _of_run(self, path: str) -> None:
         """A run's page, or a file or directory of it."""
@@ -106,8 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _directory(self, run: ListedRun, inside: str, directory: Path) -> None:
         within = f"{inside.rstrip('/')}/" if inside else ""
-        if not inside and (directory / _REPORT).is_file():
-            self._moved(href_of(run, _REPORT))
+        if not inside and (directory / PAGE).is_file():
+            self._moved(href_of(run, PAGE))
             return
         inner = sorted(directory.iterdir())
         names = [f"{each.name}/" if each.is_dir() else each.name for each in inner]

@@ -64,6 +64,11 @@ class TopicShape:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
+def request_s(load: Mapping[str, Any]) -> float:
+    """After what time clients take a request without an answer for lost."""
+    return float(load.get("timeout_s") or 1.0)
+
+
 def loads_topics(prefix: str, topics: int) -> tuple[str, ...]:
     """The names of the topics that the load sends to."""
     return tuple(f"{prefix}-{number}" for number in range(topics))

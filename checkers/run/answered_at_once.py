@@ -21,6 +21,7 @@ from checkers.evidence.faults import FaultFact
 from checkers.evidence.lives import NEED, gaps
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
+from checkers.history.asked import request_s
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.traced_replicas import PartitionId, ids_by_name, traced_partitions
 from checkers.registers.stored_values import stored_records
@@ -30,7 +31,6 @@ from checkers.verdict import CheckResult
 _SECOND = 1_000_000_000
 _QUORUM = "__cluster_metadata-0"
 _ALL = -1  # acks
-_PATIENCE_S = 1.0  # of clients, where the load does not say after what time a request is lost
 
 
 def _simulated(info: RunInfo) -> bool:
@@ -71,7 +71,7 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
     request's time-out before the commit, as it may have swallowed the request.
     """
     limit = int(max(LEAST_S["sim"], slowest_answer_s(evidence.info)) * _SECOND)
-    patience = int(float(evidence.info.load.get("timeout_s", _PATIENCE_S)) * _SECOND)
+    patience = int(request_s(evidence.info.load) * _SECOND)
     looked_at, violations = 0, list[Violation]()
     ops = evidence.tables["ops"]
     t0, t1 = ops["t0"].to_numpy(), ops["t1"].fill_null(evidence.info.duration_ns).to_numpy()

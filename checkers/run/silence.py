@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
+from checkers.history.asked import request_s
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import counted
@@ -170,7 +171,7 @@ def is_limited(evidence: Evidence, main: pa.Table) -> bool:
 
 def _patience_s(info: RunInfo) -> float:
     load = info.load
-    one = float(load.get("delivery_s") or load.get("timeout_s") or 1.0)
+    one = float(load.get("delivery_s") or request_s(load))
     processes = load.get("concurrency") or load.get("producers") or 0
     rate = float(load.get("rate") or 0.0)
     return one + _SEARCH_AND_CONNECT_S + (processes / rate if rate else 0.0)
@@ -299,15 +300,19 @@ def _by_phase(evidence: Evidence, main: pa.Table) -> Iterator[str]:
     if last < ends and not pc.any(pc.greater_equal(done["t1"], last)).as_py():
         yield ", but no operation that changes anything succeeded after the last cure"
     if not evidence.info.load.get("commit_after") and before.num_rows:
-        yield from _never_again(before, after, first, ends - last)
+        # Until then all may wait for answers that the last fault swallowed.
+        free_ns = ends - last - int(request_s(evidence.info.load) * SECOND)
+        yield from _never_again(before, after, first, max(free_ns, 0), ends - last)
 
 
-def _never_again(before: pa.Table, after: pa.Table, first: int, after_ns: int) -> Iterator[str]:
+def _never_again(
+    before: pa.Table, after: pa.Table, first: int, free_ns: int, after_ns: int
+) -> Iterator[str]:
     """Operations that clients did at a steady pace, and do no more."""
     took = first - pc.min(before["t0"]).as_py()
     asked = _kinds(after)
     for kind, tried in _kinds(before).items():
-        due = tried * after_ns / took if took > 0 else 0.0
+        due = tried * free_ns / took if took > 0 else 0.0
         if tried >= ENOUGH <= due and kind not in asked:
             yield (
                 f", but there was no {kind} in the {after_ns / SECOND:.1f} s after the last cure, "

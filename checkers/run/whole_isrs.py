@@ -11,6 +11,7 @@ from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
 from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.partitions.described_partitions import asked_of_partitions
@@ -47,9 +48,11 @@ def isrs_become_whole(evidence: Evidence) -> CheckResult:
     longer than a bounded time.
 
     Else replication has stopped, and acks=all means fewer disks than it was asked for. By the
-    answers of all brokers to DescribeTopicPartitions. The bound is an election, 18 s, and 10 ms for
-    each partition of the cluster. Partitions that are reassigned are not judged. If the machine was
-    starved in that time, or just before it, the run is an error. (KIP-966 liveness)
+    answers of all brokers to DescribeTopicPartitions; of partitions that no broker was asked about,
+    by the metadata log, from when a change was surely committed until the next one may have been.
+    The bound is an election, 18 s, and 10 ms for each partition of the cluster. Partitions that are
+    reassigned are not judged. If the machine was starved in that time, or just before it, the run
+    is an error. (KIP-966 liveness)
     """
     timeline = evidence.timeline
     if timeline is None:
@@ -63,15 +66,26 @@ def isrs_become_whole(evidence: Evidence) -> CheckResult:
     told = probes.filter(pc.is_in(probes["key"], pa.array(keys, pa.string())))
     told = told.filter(pc.equal(told["kind"], "partition"))
     least = np.array([sizes[key] for key in keys], np.int64)
+    judged, asked_about = set(keys), {*told["key"].unique().to_pylist()}
+    by_log = {
+        key: history
+        for key, history in evidence.once(isr_histories).items()
+        if key in judged and key not in asked_about
+    }
     looked_at, longest = 0, 0
     found: list[Suspicion] = []
     for calm in calms(evidence, since=0):
         if calm.fault is None:
-            answers = _in(calm, told, keys, least)
+            answers = _answers_in(calm, told, keys, least)
             waits = (answers.asked - answers.whole)[answers.lacks]
             looked_at += len(np.unique(answers.place[~answers.lacks]))
             longest = max(longest, int(waits.max(initial=0)))
             found += _never_whole(evidence, calm, told, answers, within_s)
+            for history in by_log.values():
+                begin, end, was_whole = _short_by_log(history, calm)
+                looked_at += was_whole
+                if end - begin > within_s * SECOND:
+                    found.append(_short(history, begin, end, within_s))
     told_apart = sort_out(evidence.info, found)
     return conclude(
         looked_at=looked_at,
@@ -79,14 +93,40 @@ def isrs_become_whole(evidence: Evidence) -> CheckResult:
         violations=told_apart.accused,
         starved=told_apart.starved,
         gaps=told_apart.unmeasured,
-        needs="answers to DescribeTopicPartitions",
+        needs="answers to DescribeTopicPartitions, and the metadata log",
         holds=f"each had a whole ISR within {longest / SECOND:.3g} s; {within_s:.3g} s are allowed",
         algorithm="each answer with a short ISR, against the last one with a whole ISR before it",
         nothing="in calm no broker told of a partition that had all its replicas in the ISR",
     )
 
 
-def _in(calm: Calm, told: pa.Table, keys: list[str], least: Ints) -> _Answers:
+def _short_by_log(history: IsrHistory, calm: Calm) -> tuple[int, int, bool]:
+    """The longest time in this calm in which the ISR surely was short, with a leader; and whether
+    it was whole in some of it."""
+    since = np.clip(history.known_by, calm.begin, calm.end)
+    until = np.clip(np.append(history.not_before[1:], FOREVER_NS), calm.begin, calm.end)
+    whole, longest, began = history.whole(), (calm.begin, calm.begin), None
+    for at, state in enumerate(history.states):
+        if whole[at] or state.leader < 0:
+            began = None
+            continue
+        began = int(since[at]) if began is None else began
+        longest = max(longest, (began, int(until[at])), key=lambda each: each[1] - each[0])
+    return *longest, bool((whole & (since < until)).any())
+
+
+def _short(history: IsrHistory, begin: int, end: int, within_s: float) -> Suspicion:
+    at = max(int(history.last_by(np.array([end], np.int64))[0]), 0)
+    last = history.states[at]
+    text = f"{history.key}: led by node {last.leader} with ISR {sorted(last.isr)} for "
+    text += f"{(end - begin) / SECOND:.1f} s in which nothing was wrong, by the metadata log, and "
+    text += f"not whole within {within_s:.3g} s"
+    shown: dict[str, EventValue] = {"what": "state of the ISR", "offset": int(history.offsets[at])}
+    began: dict[str, EventValue] = {"what": "its ISR was short from then on", "t_ns": begin}
+    return Suspicion(Violation(text, [began, {**shown, "key": history.key}]), begin, end)
+
+
+def _answers_in(calm: Calm, told: pa.Table, keys: list[str], least: Ints) -> _Answers:
     asked = told["t0"].to_numpy()
     rows = np.flatnonzero((asked >= calm.begin) & (told["t1"].to_numpy() <= calm.end))
     some = told.take(rows)

@@ -8,16 +8,39 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
+from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.nemesis.abilities import PROTOCOLS
 from chaos.run.planning import takes_kafka
+from chaos.scenario import Scenario
 from chaos.scenarios import SCENARIOS
+from checkers.verdict import Verdict
 from tests.support.sizes import sizes_of
 
+# They start controllers at another address, or ask how they voted.
+CONTAINERS_ONLY = {"removed-candidate", "unreachable-voter"}
 QUICK = (("bootstrap", 1), ("remove-leader", 2), ("baseline", 7))
+
+
+def lacks(scenario: Scenario) -> bool:
+    """Whether it is for containers only: the simulator refuses it."""
+    return any(not issubclass(SimCluster, PROTOCOLS[need]) for need in scenario.needs)
+
+
+def kept(scenario: Scenario) -> list[str]:
+    """The settings of its first side that promises to lose nothing, if it has sides."""
+    for side in scenario.sides:
+        if side.expected.verdict is Verdict.VALID and not side.mutation and not side.release:
+            return [
+                word
+                for name, value in side.settings.items()
+                for word in ("--set", f"{name}={value}")
+            ]
+    return []
 
 
 def every_size() -> Iterator[object]:
     for name, scenario in SCENARIOS.items():
-        if scenario.of_both or takes_kafka(scenario):
+        if scenario.of_both or takes_kafka(scenario) or lacks(scenario):
             continue
         for size in sizes_of(scenario):
             marks = [pytest.mark.slow] if (name, size) in QUICK else [pytest.mark.night]
@@ -30,6 +53,13 @@ def test_a_scenario_tells_something_at_every_size_that_it_takes(
     tmp_path: Path, name: str, size: int
 ) -> None:
     words = ["run", name, "--nodes", str(size), "--seed", "1", "--runtime", "sim"]
+    words += kept(SCENARIOS[name])
     code = main([*words, "--out", str(tmp_path)])
     verdict = json.loads((tmp_path / "latest" / "verdict.json").read_text())
     assert code == 0, verdict["sentence"]
+
+
+def test_few_scenarios_are_for_containers_only() -> None:
+    ours = {name: each for name, each in SCENARIOS.items() if not takes_kafka(each)}
+    left = {name for name, each in ours.items() if not each.of_both and lacks(each)}
+    assert left == CONTAINERS_ONLY

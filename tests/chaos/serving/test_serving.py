@@ -3,7 +3,10 @@
 import http.client
 import os
 import re
+import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -217,6 +220,47 @@ def test_nothing_outside_of_runs_is_served(runs: Path, path: str) -> None:
 def test_only_loopback_is_answered(runs: Path, host: str, status: int) -> None:
     with serving(runs) as server:
         assert ask(server, "/", host=host)[0] == status
+
+
+def test_a_table_that_changes_later_is_seen(tmp_path: Path) -> None:
+    """Its verdict stands beside it unchanged."""
+    one = sealed(tmp_path / "one")
+    listing = Listing([tmp_path])
+    assert [run.word for run in listing.runs()] == ["valid"]
+    table = one / "ops.parquet"
+    table.write_bytes(table.read_bytes() + b"!")
+    assert [run.word for run in listing.runs()] == ["error"]
+
+
+def test_a_run_that_goes_is_listed_no_more(tmp_path: Path) -> None:
+    one, two = sealed(tmp_path / "one"), sealed(tmp_path / "two")
+    both = urlencode({"one": f"{tmp_path.name}/one", "other": f"{tmp_path.name}/two"})
+    with serving(tmp_path) as server:
+        assert ask(server, f"/diff?{both}")[0] == 200
+        (one / "verdict.json").write_text("{}")
+        assert "Only two judged runs" in ask(server, f"/diff?{both}")[1]
+        shutil.rmtree(two)
+        assert ask(server, f"/diff?{both}")[0] == 400
+        assert ask(server, "/")[1].count('name="one"') == 1
+
+
+def test_odd_requests_are_answered_and_hang_ups_are_no_errors(
+    runs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = "&".join(f"a{number}=1" for number in range(40))
+    with serving(runs) as server:
+        assert [ask(server, path)[0] for path in (f"/?{many}", "//[", "/?page=%C2%B2")] == [
+            400,
+            404,
+            200,
+        ]
+        for line in (b"GET /run/runs/two/report.html HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET"):
+            with socket.create_connection((HOST, server.server_port)) as hasty:
+                # It resets the connection, with the answer on its way.
+                hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                hasty.sendall(line)
+        assert ask(server, "/")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_nothing_can_be_changed(runs: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from checkers.run.whole_isrs import isrs_become_whole
 from checkers.verdict import CheckResult, Verdict
 from tests.support.judged import saw_nothing
-from tests.support.kafka_runs import ALL, Cluster, change, partition, started, topic
+from tests.support.kafka_runs import ALL, Cluster, Record, change, partition, started, topic
 
 VALID, INVALID, ERROR = Verdict.VALID, Verdict.INVALID, Verdict.ERROR
 SHORT = [1, 2]
@@ -85,3 +85,41 @@ def test_a_starved_machine_is_an_excuse(late_share: float, verdict: Verdict) -> 
     pressure = {"longest_late_ms": 1.0, "late_share": late_share, "cpu_share": 0.1}
     result = judged(back((60_000, SHORT)), runtime="docker", pressure=pressure)
     assert result.verdict is verdict
+
+
+# --- partitions that no broker was asked about ---
+
+
+def shrunk(*then: Record, committed: int) -> Cluster:
+    """The ISR of `t-0` shrinks with broker 3; by then (ms) a leader told of it as committed."""
+    cluster = started().commit(change("t-0", isr=SHORT)).ended("kill", 3, BACK)
+    cluster.told(1, 1, 1, committed, high_watermark=cluster.end)
+    for record in then:
+        cluster.commit(record)
+    return cluster
+
+
+def test_by_the_metadata_log_an_isr_stays_short() -> None:
+    result = judged(shrunk(committed=BACK + 1000))
+    assert (result.verdict, result.count) == (INVALID, 1)
+    assert result.message.startswith("t-0: led by node 1 with ISR [1, 2] for 109.0 s")
+
+
+@pytest.mark.parametrize(("later", "verdict"), [(BOUND - 10, VALID), (BOUND + 10, INVALID)])
+def test_by_the_metadata_log_an_isr_is_whole_in_time(later: int, verdict: Verdict) -> None:
+    """Two answers of a leader that works on bound the time of the change."""
+    cluster = shrunk(change("t-0", isr=ALL), committed=BACK)
+    cluster.told(1, 1, 1, BACK + later, high_watermark=cluster.end - 1)
+    cluster.told(1, 1, 1, BACK + later + 1, high_watermark=cluster.end)
+    result = judged(cluster)
+    assert result.verdict is verdict, result.message
+    assert result.looked_at == 1
+
+
+def test_a_shrink_without_a_known_time_accuses_nobody() -> None:
+    cluster = started().commit(change("t-0", isr=SHORT)).ended("kill", 3, BACK)
+    assert saw_nothing(judged(cluster))
+
+
+def test_by_the_metadata_log_a_partition_without_a_leader_is_left_to_others() -> None:
+    assert judged(shrunk(change("t-0", leader=-1), committed=BACK)).verdict is VALID
