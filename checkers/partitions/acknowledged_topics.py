@@ -140,9 +140,10 @@ def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
     """M6: every acknowledged creation or deletion of a topic has a record in the committed metadata
     log.
 
-    A controller that is not active makes no promise. A topic acknowledged n times has n records; a
-    snapshot hides earlier ones, so if one is not found there it is unknown. The message names lost
-    disks that had the record. Needs: ops, log_records.
+    A controller that is not active makes no promise. A topic acknowledged n times has n records.
+    Where a snapshot hides earlier ones, the topic must at the end be as the last operation on it
+    left it, unless another one may have come later. The message names lost disks that had the
+    record. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     about = pc.is_in(ops["f"], value_set=pa.array([CREATE, DELETE]))
@@ -150,23 +151,45 @@ def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
     found = evidence.timeline
     violations: list[Violation] = []
     gaps = [f"{NEED} could not be read"] if acknowledged and not found else []
+    asked, hidden = _by_topic(ops.filter(about).to_pylist()), 0
     for (f, topic), rows in _by_topic(acknowledged).items():
         missing = _missing(found, f, topic, rows) if found else None
-        if missing is not None and found is not None and found.start > 0:
-            gaps.append(f"{topic} may have been in the log before offset {found.start}")
+        if missing is not None and found is not None and _is_hidden(found, f, topic, rows, asked):
+            hidden += len(rows)
         elif missing is not None:
             held = evidence.once(_created_on_lost_disks).get(topic, []) if f == CREATE else []
             violations.append(_held_by(missing, held))
     return conclude(
-        looked_at=len(acknowledged),
+        looked_at=len(acknowledged) - hidden,
         unit="topics acknowledged as created or deleted",
         violations=violations,
         needs=f"{NEED}, and operations on topics",
         holds="each has its record in the committed log",
         algorithm="acknowledgements against Topic and RemoveTopic records, by name and number",
-        nothing="no topic was acknowledged as created or deleted",
+        nothing=evidence.below_snapshots
+        if acknowledged
+        else "no topic was acknowledged as created or deleted",
         gaps=gaps,
     )
+
+
+def _is_hidden(
+    found: Timeline,
+    f: str,
+    topic: str,
+    rows: Sequence[_Operation],
+    asked: Mapping[tuple[str, str], Sequence[_Operation]],
+) -> bool:
+    """Whether its record may be below a snapshot: the topic is at the end as the last of these
+    operations left it, or may have been changed since."""
+    if found.start == 0:
+        return False
+    exists = len(found.topics.get(topic, ())) > len(found.removed.get(topic, ()))
+    if exists == (f == CREATE):
+        return True
+    last = max(row["t0"] for row in rows)
+    others = asked.get((DELETE if f == CREATE else CREATE, topic), ())
+    return any(row["outcome"] in (None, "info") or row["t1"] > last for row in others)
 
 
 def _by_topic(rows: Sequence[_Operation]) -> Mapping[tuple[str, str], list[_Operation]]:

@@ -27,15 +27,13 @@ def lacks(scenario: Scenario) -> bool:
 
 
 def kept(scenario: Scenario) -> list[str]:
-    """The settings of its first side that promises to lose nothing, if it has sides."""
-    for side in scenario.sides:
-        if side.expected.verdict is Verdict.VALID and not side.mutation and not side.release:
-            return [
-                word
-                for name, value in side.settings.items()
-                for word in ("--set", f"{name}={value}")
-            ]
-    return []
+    """The settings of a side that loses nothing, if those of the scenario make one that does."""
+    sides = [each for each in scenario.sides if not each.mutation and not each.release]
+    own = next((it for it in sides if it.settings.items() <= scenario.settings.items()), None)
+    if own is None or own.expected.verdict is Verdict.VALID:
+        return []
+    side = next(each for each in sides if each.expected.verdict is Verdict.VALID)
+    return [word for name, value in side.settings.items() for word in ("--set", f"{name}={value}")]
 
 
 def every_size() -> Iterator[object]:

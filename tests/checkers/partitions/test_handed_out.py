@@ -121,6 +121,34 @@ def test_a_topic_created_and_deleted_and_created_again() -> None:
     assert judged(acknowledged_topics_are_committed, cluster).verdict is INVALID
 
 
+@pytest.mark.parametrize(
+    ("operations", "exists", "expected"),
+    [
+        (["create"], True, (VALID, 1)),
+        (["create"], False, (INVALID, 1)),
+        (["create", "delete"], False, (VALID, 0)),
+        (["create", "delete"], True, (INVALID, 2)),
+        (["create", "delete", "create"], True, (VALID, 0)),
+        (["create", "delete", "create"], False, (INVALID, 2)),
+        (["create", "delete?"], False, (VALID, 0)),  # it may have happened, at any time
+        (["create", "delete?"], True, (VALID, 1)),
+        (["create", "delete", "create?"], True, (VALID, 1)),
+    ],
+)
+def test_below_a_snapshot_the_last_operation_on_a_topic_counts(
+    operations: list[str], exists: bool, expected: tuple[Verdict, int]
+) -> None:
+    cluster = started()
+    for word in operations:
+        outcome = "info" if word.endswith("?") else "ok"
+        cluster.topic_operation(f"{word.rstrip('?')}-topic", "u", outcome)
+    for at, row in enumerate(cluster.rows["ops"]):
+        row |= {"t0": 10 * at, "t1": 10 * at + 5}
+    cluster.hide_head(topic("t"), partition("t-0", ALL, 1), *[topic("u")] * exists)
+    result = acknowledged_topics_are_committed(cluster.run())
+    assert (result.verdict, result.looked_at) == expected, result.message
+
+
 def test_what_only_one_of_three_controllers_has_is_not_committed() -> None:
     cluster = started().commit(topic("u"), partition("u-0", ALL, 1), nodes=[2])
     cluster.topic_operation("create-topic", "u")
