@@ -43,7 +43,7 @@ class SuspectTry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectRow:
     """All trials of one suspect. `named` are the checks of which one must be among the accusers;
-    a correct node has none."""
+    a correct node has none, and comes out as `expected`."""
 
     kind: SuspectKind
     id: str
@@ -51,6 +51,7 @@ class SuspectRow:
     named: tuple[str, ...]
     trials: tuple[SuspectTry, ...]
     drawn: bool = False  # faults are drawn by the seed
+    expected: Verdict = Verdict.VALID
 
     @property
     def last(self) -> SuspectTry:
@@ -84,9 +85,9 @@ class SuspectRow:
     @property
     def holds(self) -> bool:
         """Found by a check that is named for it, or the invariant with its name, and no try failed;
-        a correct node: valid each time."""
+        a correct node: as expected each time."""
         if self.kind is SuspectKind.CORRECT:
-            return all(trial.verdict is Verdict.VALID for trial in self.trials)
+            return all(trial.verdict is self.expected for trial in self.trials)
         found = bool(self.by_name or self.inside_by_name)
         return found and not any(_came_to_nothing(trial, self.drawn) for trial in self.trials)
 
@@ -107,12 +108,17 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
 
 
 def is_decided(
-    kind: SuspectKind, named: Sequence[str], trial: SuspectTry, *, drawn: bool = False
+    kind: SuspectKind,
+    named: Sequence[str],
+    trial: SuspectTry,
+    *,
+    drawn: bool = False,
+    expected: Verdict = Verdict.VALID,
 ) -> bool:
-    """Whether another run would not change the result: a bug is found, a correct node is not valid,
-    or a try failed."""
+    """Whether another run would not change the result: a bug is found, a correct node is not as
+    expected, or a try failed."""
     if kind is SuspectKind.CORRECT:
-        return trial.verdict is not Verdict.VALID
+        return trial.verdict is not expected
     return _came_to_nothing(trial, drawn) or any(
         check in named for check in (*trial.accusers, *trial.inside)
     )
@@ -188,7 +194,7 @@ def _named(row: SuspectRow) -> str:
 def _complaint(row: SuspectRow) -> str:
     last = row.last
     if row.kind is SuspectKind.CORRECT:
-        bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)
+        bad = next(trial for trial in row.trials if trial.verdict is not row.expected)
         return f"no bug is planted in it, and yet: {bad.sentence}  ({bad.directory})"
     for trial in row.trials:
         if _came_to_nothing(trial, row.drawn):

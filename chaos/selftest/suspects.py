@@ -58,6 +58,7 @@ class Suspect:
     tries: int
     settings: Mapping[str, str] = field(default_factory=dict)
     drawn: bool = False  # faults as they fall
+    expected: Verdict = Verdict.VALID  # of a correct node
 
 
 _LYING_FSYNC = Suspect(
@@ -123,8 +124,6 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
         told = (suspect.scenario, suspect.nodes, *sorted(suspect.settings.items()))
         alike.setdefault(told, []).append(suspect)
     for first, *others in alike.values():
-        if _is_undecided(first):
-            continue
         lengths = [each.duration_s for each in (first, *others) if each.duration_s]
         yield replace(
             first,
@@ -133,17 +132,17 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
             duration_s=max(lengths, default=None),
             named=(),
             tries=1,
+            expected=_expected(first),
         )
 
 
-def _is_undecided(suspect: Suspect) -> bool:
-    """Whether its settings make a side of which nobody can tell whether a correct node lost what it
-    may lose."""
-    return any(
-        side.expected.verdict is Verdict.UNKNOWN
-        and side.settings.items() <= suspect.settings.items()
-        for side in scenario_of(suspect.scenario).sides
-    )
+def _expected(planted: Suspect) -> Verdict:
+    """Unknown where its settings make a side of which nobody can tell whether a correct node lost
+    what it may lose."""
+    sides = scenario_of(planted.scenario).sides
+    mine = (it for it in sides if it.settings.items() <= planted.settings.items())
+    is_undecided = any(side.expected.verdict is Verdict.UNKNOWN for side in mine)
+    return Verdict.UNKNOWN if is_undecided else Verdict.VALID
 
 
 def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:

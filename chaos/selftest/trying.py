@@ -121,7 +121,9 @@ def row_of(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProg
         found = ", ".join((*trial.accusers, *trial.inside)) or trial.sentence
         name = f"{suspect.id}, {suspect.scenario}"
         progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
-        if is_decided(suspect.kind, suspect.named, trial, drawn=suspect.drawn):
+        if is_decided(
+            suspect.kind, suspect.named, trial, drawn=suspect.drawn, expected=suspect.expected
+        ):
             break
     return SuspectRow(
         kind=suspect.kind,
@@ -130,6 +132,7 @@ def row_of(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProg
         named=suspect.named,
         trials=tuple(trials),
         drawn=suspect.drawn,
+        expected=suspect.expected,
     )
 
 

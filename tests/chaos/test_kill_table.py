@@ -103,6 +103,15 @@ def test_what_was_seen_from_inside_is_no_accuser() -> None:
     assert (made.seed, made.seconds) == (7, 1.0)
 
 
+def test_a_correct_node_may_be_expected_to_be_unknown_and_no_other() -> None:
+    for verdict in Verdict:
+        row = replace(correct(trial(verdict=verdict)), expected=Verdict.UNKNOWN)
+        assert row.holds == (verdict is Verdict.UNKNOWN)
+    accused = replace(correct(trial("durability")), expected=Verdict.UNKNOWN)
+    assert not accused.holds
+    assert "no bug is planted in it, and yet" in as_text([accused])
+
+
 def test_a_correct_node_must_be_valid() -> None:
     assert correct(trial()).holds
     assert not correct(trial("durability")).holds

@@ -15,6 +15,7 @@ from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.selftest.kill_table import SuspectKind, SuspectRow
 from chaos.selftest.suspects import SelftestArguments, Suspect, suspects
 from chaos.selftest.trying import KEPT, row_of
+from checkers.verdict import Verdict
 from tests.sim.known_seeds import KNOWN
 
 # A leader that believes what followers tell it: what the others hold is seen from inside.
@@ -88,6 +89,8 @@ def test_the_correct_node_is_given_every_scenario_of_the_table() -> None:
     ]
     assert all(each in told[0] for each in told[1])
     assert all(each in told[1] for each in told[0])
+    undecided = [it for it in found if it.expected is not Verdict.VALID]
+    assert [(it.scenario, it.expected) for it in undecided] == [("raised-min-isr", Verdict.UNKNOWN)]
 
 
 def test_what_shows_in_virtual_time_only_is_refused_in_containers(
