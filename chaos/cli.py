@@ -19,6 +19,7 @@ from contextlib import suppress
 from chaos.commands import (
     audit_command,
     campaign_command,
+    chaos_command,
     check_command,
     compare_command,
     completion_command,
@@ -53,6 +54,7 @@ COMMANDS = (
     setup_command,
     list_command,
     run_command,
+    chaos_command,
     selftest_command,
     model_check_command,
     compare_command,
@@ -80,6 +82,7 @@ examples:
   kraft-chaos doctor                             what is installed, what is missing, how to fix it
   kraft-chaos run partition-leader               30 s of leaders being cut off, a verdict, a page
   kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
+  kraft-chaos chaos --faults power-off,pause --every 10s --for 5m   random faults, by kind
   kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
   kraft-chaos check runs/latest                  judge a run again from its files
   kraft-chaos check history.edn                  judge what Jepsen recorded

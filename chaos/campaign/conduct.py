@@ -23,6 +23,7 @@ from chaos.errors import OperatorError
 from chaos.nemesis.parameters import parameters_of
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import Choices, scenario_of, sparing_load
+from chaos.run.scenario_file import ScenarioFile
 from chaos.scenario import SIM, Side
 from checkers.verdict import Verdict
 
@@ -167,6 +168,7 @@ class CampaignArguments:
     nodes: int | None = None  # of each cluster; if None, the usual three, or the seed's own
     # length of the fault phase of each run; if None, the scenario's, or the seed's
     duration_s: float | None = None
+    file: ScenarioFile | None = None  # that has the scenario, where it is a user's own
 
 
 class Campaign:
@@ -174,7 +176,7 @@ class Campaign:
     progress."""
 
     def __init__(self, arguments: CampaignArguments) -> None:
-        scenario = scenario_of(arguments.scenario)
+        scenario = scenario_of(arguments.scenario, arguments.file)
         self.arguments = arguments
         out = arguments.out.absolute()
         self.job = Job(
@@ -287,10 +289,11 @@ def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[SeedRow]]) ->
 
 
 def _choices(arguments: CampaignArguments) -> Choices:
-    concurrency, rate = sparing_load(arguments.scenario)
+    concurrency, rate = sparing_load(arguments.scenario, arguments.file)
     side = _side(arguments)
     return Choices(
         scenario=arguments.scenario,
+        file=arguments.file,
         settings=arguments.settings,
         side=side.name if side is not None else "",
         nodes=arguments.nodes,
@@ -303,7 +306,8 @@ def _choices(arguments: CampaignArguments) -> Choices:
 
 
 def _side(arguments: CampaignArguments) -> Side | None:
-    return scenario_of(arguments.scenario).side_with(NODE, arguments.settings)
+    scenario = scenario_of(arguments.scenario, arguments.file)
+    return scenario.side_with(NODE, arguments.settings)
 
 
 def _expected(arguments: CampaignArguments) -> str:

@@ -143,6 +143,25 @@ def number(least: float, most: float, unit: str) -> Callable[[str], float]:
     return read
 
 
+_SPAN = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[hms]))+|\d+(?:\.\d+)?", re.ASCII)
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def seconds(least: float, most: float) -> Callable[[str], float]:
+    """A reader of times such as `500ms`, `10s`, `5m` and `1h30m`; a bare number is seconds."""
+
+    def read(text: str) -> float:
+        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|[hms]|)", text) if _SPAN.fullmatch(text) else []
+        found = round(sum(float(number) * _UNITS_S[unit] for number, unit in parts), 3)
+        if not parts or not least <= found <= most:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a time from {least:g} s to {most:g} s, such as 10s or 5m"
+            )
+        return found
+
+    return read
+
+
 def target(text: str) -> str:
     from chaos.cluster.targets.named import UnknownTargetError, release_of
 
@@ -203,6 +222,16 @@ def add_out(
 
 def add_json(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--json", action="store_true", help=f"{what} as JSON on stdout")
+
+
+def add_scenario_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--scenario-file",
+        type=Path,
+        metavar="FILE",
+        help="scenarios of your own, in Python or TOML (docs/how-to/own-scenarios.md); the run "
+        "records the file, and replay and shrink execute what it recorded",
+    )
 
 
 def add_seed(command: argparse.ArgumentParser, beyond: int) -> None:

@@ -33,6 +33,7 @@ _EXAMPLES = """\
     kraft-chaos campaign --seeds 0..20 --scenario partition-leader --mutation Q-ZOMBIE
     kraft-chaos campaign --seeds 0..99 --scenario returning-minority --nodes 5
     kraft-chaos campaign --seeds 0..99 --scenario last-replica-standing --set elr=off
+    kraft-chaos campaign --seeds 0..99 --scenario-file mine.toml
     kraft-chaos campaign --seeds 0..1999 --master local[4]   the same as a Spark job
     kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   minimize a failing run"""
 
@@ -54,8 +55,9 @@ def add_parser(commands: Commands) -> None:
         help="the seeds, ends included; or a single seed",
     )
     command.add_argument(
-        "--scenario", default="swarm", metavar="NAME", help="see kraft-chaos list (default swarm)"
+        "--scenario", metavar="NAME", help="see kraft-chaos list (default swarm, or the file's)"
     )
+    arguments.add_scenario_file(command)
     command.add_argument(
         "--nodes",
         type=whole(1, arguments.MOST_NODES),
@@ -89,10 +91,13 @@ def add_parser(commands: Commands) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """The exit code of the worst verdict."""
     from chaos.campaign.conduct import CampaignArguments, campaign
+    from chaos.run.scenario_file import read_scenario_file
 
+    file = read_scenario_file(parsed.scenario_file) if parsed.scenario_file else None
     asked = CampaignArguments(
         seeds=parsed.seeds,
-        scenario=parsed.scenario,
+        scenario=parsed.scenario or ("swarm" if file is None else ""),
+        file=file,
         minutes=parsed.minutes,
         settings=dict(parsed.settings),
         nodes=parsed.nodes,

@@ -5,7 +5,6 @@ import argparse
 import difflib
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaos.cluster.targets.kafka_settings import MOST
@@ -19,6 +18,7 @@ from workloads.clients.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
 
 if TYPE_CHECKING:
     from chaos.run.planning import Choices
+    from chaos.run.scenario_file import ScenarioFile
 
 
 # `run --expect`: the expected outcome of a run.
@@ -116,18 +116,27 @@ def add_parser(commands: Commands) -> None:
         metavar="SCENARIO",
         help="see kraft-chaos list; or one of --scenario-file",
     )
-    command.add_argument(
-        "--scenario-file",
-        type=Path,
-        metavar="FILE",
-        help="scenarios of your own, in Python or TOML (docs/how-to/own-scenarios.md); the run "
-        "records the file, and replay and shrink execute what it recorded",
-    )
+    arguments.add_scenario_file(command)
     command.add_argument(
         "-h", "--help", nargs=0, action=_ScenarioHelp, help="show this, and describe the scenario"
     )
-    _add_size(command)
-    _add_clients(command)
+    add_seed_and_nodes(command)
+    command.add_argument(
+        "--duration",
+        type=number(1, 86_400, "a number of seconds"),
+        metavar="S",
+        help="how long faults are injected, in seconds (default: the scenario's, see "
+        "kraft-chaos list)",
+    )
+    add_clients(command, usual_rate="0: the scenario's, else no limit; simulated: 100")
+    add_ending(command)
+
+
+# Flags of each command that runs one cluster to a verdict.
+
+
+def add_ending(command: Parser) -> None:
+    """Where it runs, what runs, and what is left in the end."""
     arguments.add_out(command)
     arguments.add_mutation(command)
     command.add_argument(
@@ -147,7 +156,7 @@ def add_parser(commands: Commands) -> None:
     arguments.add_world(command)
 
 
-def _add_size(command: Parser) -> None:
+def add_seed_and_nodes(command: Parser) -> None:
     command.add_argument(
         "--seed",
         type=whole(0, arguments.LARGEST_SEED),
@@ -161,16 +170,9 @@ def _add_size(command: Parser) -> None:
         help=f"controllers: 3 or 5; simulated, 1 to {arguments.MOST_NODES}; brokers, in scenarios "
         f"of them or of Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
     )
-    command.add_argument(
-        "--duration",
-        type=number(1, 86_400, "a number of seconds"),
-        metavar="S",
-        help="how long faults are injected, in seconds (default: the scenario's, see "
-        "kraft-chaos list)",
-    )
 
 
-def _add_clients(command: Parser) -> None:
+def add_clients(command: Parser, usual_rate: str) -> None:
     command.add_argument(
         "--concurrency",
         type=whole(2, _MOST_PROCESSES),
@@ -182,8 +184,7 @@ def _add_clients(command: Parser) -> None:
         type=number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
-        help="operations/s of all processes together (default 0: the scenario's, else no limit; "
-        "simulated: 100)",
+        help=f"operations/s of all processes together (default {usual_rate})",
     )
     command.add_argument(
         "--client",
@@ -204,6 +205,11 @@ def _add_clients(command: Parser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """The verdict's exit code, or whether it is as expected."""
+    return carry_out(parsed, choices_of(parsed))
+
+
+def carry_out(parsed: argparse.Namespace, choices: "Choices") -> int:
+    """Run to a verdict, and print it; as `run`."""
     from chaos.progress import ConsoleProgress
     from chaos.run.launch import perform
     from chaos.run.terminal import judgement_json, judgement_text
@@ -212,7 +218,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.expect is not None:
         require_known(parsed.expect)
     progress = ConsoleProgress()
-    choices = replace(choices_of(parsed), falls_back=progress.is_watched and not parsed.json)
+    choices = replace(choices, falls_back=progress.is_watched and not parsed.json)
     ran = perform(choices, parsed.out, progress)
     show = judgement_json if parsed.json else judgement_text
     sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
@@ -226,17 +232,26 @@ def run(parsed: argparse.Namespace) -> int:
 
 def choices_of(parsed: argparse.Namespace) -> "Choices":
     """The user's choices for the run."""
-    from chaos.run.planning import Choices
     from chaos.run.scenario_file import read_scenario_file
 
     if not parsed.scenario and parsed.scenario_file is None:
         raise UsageError("run needs a scenario\n  try: kraft-chaos list, or --scenario-file FILE")
+    file = read_scenario_file(parsed.scenario_file) if parsed.scenario_file else None
+    asked = choices_for(parsed, parsed.scenario, file)
+    return replace(asked, duration_s=parsed.duration)
+
+
+def choices_for(
+    parsed: argparse.Namespace, scenario: str, file: "ScenarioFile | None"
+) -> "Choices":
+    """The user's choices for a run of that scenario, by the flags of this and of other commands."""
+    from chaos.run.planning import Choices
+
     return Choices(
-        scenario=parsed.scenario,
-        file=read_scenario_file(parsed.scenario_file) if parsed.scenario_file else None,
+        scenario=scenario,
+        file=file,
         seed=parsed.seed,
         nodes=parsed.nodes,
-        duration_s=parsed.duration,
         concurrency=parsed.concurrency,
         rate=parsed.rate,
         target=parsed.target,

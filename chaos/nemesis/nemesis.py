@@ -2,10 +2,10 @@
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
 planned. In a schedule of windows side by side each keeps its own times, and takes only nodes and
-links that no other fault holds (`book.py`); kinds of faults that did not bite there are made up for
-afterwards, one after another. Every failure of a fault is recorded in its evidence; a window that
-found no node to hit was no fault, and is recorded so. A script (`script.py`) goes from step to
-step, and waits for the condition of each.
+links that no other fault holds (`book.py`). There, and where windows were drawn at random, a window
+that found no node to hit was no fault, and is recorded so; kinds of faults that did not bite are
+made up for afterwards, one after another. Every failure of a fault is recorded in its evidence. A
+script (`script.py`) goes from step to step, and waits for the condition of each.
 """
 
 import asyncio
@@ -133,10 +133,11 @@ class Nemesis:
             async with asyncio.TaskGroup() as group:
                 for window in schedule.windows:
                     group.create_task(self._in_time(window, schedule, content, began))
-            await self._make_up(schedule, content)
         else:
             for window in schedule.windows:
                 await self._in_time(window, schedule, content, began)
+        if schedule.passes_over:
+            await self._make_up(schedule, content)
         await asyncio.sleep(max(0.0, began + schedule.duration_s - loop.time()))
 
     async def _make_up(self, schedule: Schedule, content: ScheduleContent) -> None:
@@ -153,7 +154,7 @@ class Nemesis:
                     break
                 hold_s = round(max(window.hold_s, _LEAST_HOLD_S) * (1 + number), 3)
                 fault = self._book.add(window.fault, hold_s=hold_s)
-                await self._one(fault, window.fault, hold_s, alone=False)
+                await self._one(fault, window.fault, hold_s, schedule)
                 self._book.save(content)
 
     async def follow(self, script: Script, *, name: str = "script") -> None:
@@ -250,19 +251,19 @@ class Nemesis:
         await asyncio.sleep(max(0.0, began + window.at_s - loop.time()))
         number = self._book.add(window.fault, at_s=window.at_s, hold_s=window.hold_s)
         try:
-            await self._one(number, window.fault, window.hold_s, alone=not schedule.side_by_side)
+            await self._one(number, window.fault, window.hold_s, schedule)
         finally:
             self._book.save(content)
 
-    async def _one(self, number: int, fault: Fault, hold_s: float, *, alone: bool) -> None:
+    async def _one(self, number: int, fault: Fault, hold_s: float, schedule: Schedule) -> None:
         try:
-            nodes, links = await self._aim(fault, alone=alone)
+            nodes, links = await self._aim(fault, alone=not schedule.side_by_side)
         except NoVictimError as error:
-            if alone:
+            if schedule.passes_over:
+                self._book.pass_over(number, str(error))
+            else:
                 self._book.start(number, (), ())
                 self._book.evidence(number, of_failure("no node to hit", error))
-            else:
-                self._book.pass_over(number, str(error))
             return
         hit = await self._begin(number, fault, nodes, links)
         await asyncio.sleep(hold_s)

@@ -39,6 +39,7 @@ def windows_as_json(schedule: Schedule) -> dict[str, Any]:
     return {
         "duration_s": schedule.duration_s,
         "side_by_side": schedule.side_by_side,
+        **({"at_random": True} if schedule.at_random else {}),
         "windows": [
             {
                 **fault_as_json(window.fault),
@@ -66,6 +67,7 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
             duration_s=float(content["duration_s"]),
             windows=windows,
             side_by_side=bool(content.get("side_by_side", False)),
+            at_random=bool(content.get("at_random", False)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise NotAScheduleError(f"not a schedule: {type(error).__name__}: {error}") from error

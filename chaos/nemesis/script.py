@@ -34,12 +34,19 @@ class Schedule:
 
     With `side_by_side` they may overlap: each begins when it is due, whatever other faults are in
     progress, and a window that finds no node left to hit is passed over. Otherwise one follows
-    another, and none is passed over.
+    another, and none is passed over unless they were drawn `at_random`.
     """
 
     duration_s: float
     windows: tuple[Window, ...] = ()
     side_by_side: bool = False
+    at_random: bool = False
+
+    @property
+    def passes_over(self) -> bool:
+        """Whether a window that finds no node to hit is no failure. Kinds of faults that did not
+        bite are then made up for."""
+        return self.side_by_side or self.at_random
 
     def __post_init__(self) -> None:
         starts = [window.at_s for window in self.windows]

@@ -169,6 +169,14 @@ def _counted(drawn: Schedule, able: Sequence[Window]) -> str:
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """Refuse a scenario that cannot run here; it is never run as a weaker one."""
     missing = lacking(cluster, plan.needs)
+    if missing and plan.file is not None:
+        unable = [it.kind for it in plan.faults if lacking(cluster, needs_of([it]))]
+        raise OperatorError(
+            f"{', '.join(dict.fromkeys(unable))}: refused, since {plan.target} in {plan.runtime} "
+            f"cannot {' or '.join(missing)}\n"
+            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
+            "  without it: other faults"
+        )
     if missing:
         tellable = [name for name, each in SCENARIOS.items() if not lacking(cluster, each.needs)]
         raise OperatorError(

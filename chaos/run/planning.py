@@ -461,9 +461,9 @@ def _own_scenario(name: str, file: ScenarioFile) -> Scenario:
     return found[name]
 
 
-def sparing_load(scenario: str) -> tuple[int | None, float]:
+def sparing_load(scenario: str, file: ScenarioFile | None = None) -> tuple[int | None, float]:
     """Clients and their rate in campaigns of simulated runs, where each operation costs real time:
     just enough to judge. (None, 0.0) where the seed draws the load, or the scenario needs its own.
     Raises UsageError."""
-    asked = scenario_of(scenario)
+    asked = scenario_of(scenario, file)
     return (None, 0.0) if asked.needs_its_load or asked.trial is not None else (5, 50.0)

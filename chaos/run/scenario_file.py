@@ -15,17 +15,36 @@ from types import ModuleType
 from typing import Any
 
 from chaos.cluster.interface import NodeId
-from chaos.errors import UsageError, explained, like
-from chaos.nemesis.recorded import VICTIM_WORDS, fault_named, victim_from
+from chaos.errors import UsageError, explained
+from chaos.nemesis.recorded import fault_named
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import OneNode, Victim
 from chaos.run.packages import SCENARIOS, offered, package_of
+from chaos.run.random_faults import (
+    OF_PARTITIONS,
+    OF_QUORUMS,
+    RandomFaults,
+    usual_hold,
+    victim_named,
+)
 from chaos.scenario import Scenario
 from workloads.workload import Load
 from workloads.workload_kinds import KINDS
 
 _TOML = ".toml"
-_KEYS = {"name", "summary", "description", "duration_s", "workload", "load", "settings", "faults"}
+_KEYS = {
+    "name",
+    "summary",
+    "description",
+    "duration_s",
+    "workload",
+    "load",
+    "settings",
+    "faults",
+    "random",
+}
+_RANDOM_KEYS = {"faults", "victims", "every_s", "hold_s", "overlap"}
+_RANDOM_S = 60.0  # how long faults come at random, unless the file says it
 _LONGEST = 1e6  # of seconds, rates and counts
 _FAULT_KEYS = {"fault", "at_s", "hold_s", "node", "victim"}  # others are its parameters
 
@@ -98,20 +117,55 @@ def _of_python(file: ScenarioFile) -> list[Scenario]:
 def _of_toml(file: ScenarioFile) -> Scenario:
     content = tomllib.loads(file.text)
     _require_known("the scenario", content, _KEYS)
-    schedule = _schedule(content)
+    if {"faults", "random"} <= content.keys():
+        raise ValueError("it has faults at their times or at random, and not both")
+    load = _load(
+        _text("workload", content.get("workload", "register")),
+        _table("load", content.get("load", {})),
+    )
     settings = _table("settings", content.get("settings", {}))
-    return Scenario(
+    scenario = Scenario(
         name=_text("name", content["name"]),
         summary=_text("summary", content.get("summary", f"faults as {file.name} has them")),
         description=_text("description", content.get("description", f"As {file.name} has it.")),
+        faults=(),
+        load=load,
+        settings={name: str(value) for name, value in settings.items()},
+    )
+    if "random" in content:
+        drawn = _random(_table("random", content["random"]), scenario)
+        return replace(
+            scenario,
+            faults=drawn.one_of_each,
+            draw=drawn.schedule,
+            default_duration_s=_number("duration_s", content.get("duration_s", _RANDOM_S)),
+        )
+    schedule = _schedule(content)
+    return replace(
+        scenario,
         faults=tuple(window.fault for window in schedule.windows),
         draw=lambda _rng, _nodes, duration_s: _lasting(schedule, duration_s),  # no seed moves it
         default_duration_s=schedule.duration_s,
-        load=_load(
-            _text("workload", content.get("workload", "register")),
-            _table("load", content.get("load", {})),
-        ),
-        settings={name: str(value) for name, value in settings.items()},
+    )
+
+
+def _random(content: Mapping[str, Any], scenario: Scenario) -> RandomFaults:
+    _require_known("random", content, _RANDOM_KEYS)
+    victims = OF_PARTITIONS if scenario.is_of_brokers else OF_QUORUMS
+    every_s = _number("every_s", content.get("every_s", 10.0))
+    hold_s = _list("hold_s", content.get("hold_s", list(usual_hold(every_s))))
+    if len(hold_s) != 2:
+        raise ValueError(f"hold_s: expected the least and the most, found {hold_s!r}")
+    least_s, most_s = (_number("hold_s", each) for each in hold_s)
+    overlap = content.get("overlap", False)
+    if not isinstance(overlap, bool):
+        raise ValueError(f"overlap: expected true or false, found {overlap!r}")
+    return RandomFaults(
+        faults=_words("faults", content.get("faults", [])),
+        victims=_words("victims", content.get("victims", list(victims))),
+        every_s=every_s,
+        hold_s=(least_s, most_s),
+        overlap=overlap,
     )
 
 
@@ -145,19 +199,12 @@ def _window(row: object) -> Window:
     if "node" in row:
         victim = OneNode(NodeId(_whole("node", row["node"], least=1)))
     if "victim" in row:
-        victim = _victim(_text("victim", row["victim"]))
+        victim = victim_named(_text("victim", row["victim"]))
     parameters = {name: _parameter(name, row[name]) for name in sorted(row.keys() - _FAULT_KEYS)}
     fault = fault_named(_text("fault", row["fault"]), victim, parameters)
     return Window(
         at_s=_number("at_s", row["at_s"]), hold_s=_number("hold_s", row["hold_s"]), fault=fault
     )
-
-
-def _victim(word: str) -> Victim:
-    try:
-        return victim_from(word)
-    except ValueError as error:
-        raise ValueError(f"unknown victim {word!r}; {like(word, VICTIM_WORDS)}") from error
 
 
 def _parameter(name: str, value: object) -> str:
@@ -194,9 +241,7 @@ def _like(name: str, value: object, usual: object) -> object:
             most = 1.0 if name.endswith("_share") else _LONGEST
             return _number(name, value, most)
         case tuple():
-            if not isinstance(value, list):
-                raise ValueError(f"{name}: expected a list, found {value!r}")
-            return tuple(_text(name, each) for each in value)
+            return _words(name, value)
         case Mapping():
             return {key: _text(key, each) for key, each in _table(name, value).items()}
     return _text(name, value)
@@ -205,6 +250,16 @@ def _like(name: str, value: object, usual: object) -> object:
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name}: expected text, found {value!r}")
+    return value
+
+
+def _words(name: str, value: object) -> tuple[str, ...]:
+    return tuple(_text(name, each) for each in _list(name, value))
+
+
+def _list(name: str, value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name}: expected a list, found {value!r}")
     return value
 
 

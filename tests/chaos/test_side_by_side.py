@@ -17,7 +17,13 @@ from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.script import Schedule, Window
-from chaos.nemesis.victims import AllVoters, ControllerLeader, OneNode, SomeNodes
+from chaos.nemesis.victims import (
+    AllVoters,
+    ControllerLeader,
+    OneNode,
+    PartitionLeader,
+    SomeNodes,
+)
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.run.seal import faults_table
@@ -40,15 +46,23 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chaos.nemesis.nemesis._LEAST_HOLD_S", 0.1)
 
 
-def hurt(directory: Path, *windows: tuple[float, float, Fault], bites: bool = True) -> Told:
-    """Apply windows (at, hold, fault) side by side to a fake cluster that is led by node 1."""
+def hurt(
+    directory: Path,
+    *windows: tuple[float, float, Fault],
+    bites: bool = True,
+    side_by_side: bool = True,
+    at_random: bool = False,
+) -> Told:
+    """Apply windows (at, hold, fault) to a fake cluster that is led by node 1."""
     cluster = FakeCluster(bites=bites)
 
     async def main() -> None:
         await cluster.create()
         probe = QuorumProbe(driver_for(cluster))
         made = tuple(Window(at_s=at, hold_s=hold, fault=fault) for at, hold, fault in windows)
-        schedule = Schedule(duration_s=1.0, windows=made, side_by_side=True)
+        schedule = Schedule(
+            duration_s=1.0, windows=made, side_by_side=side_by_side, at_random=at_random
+        )
         try:
             with Recorder(directory, HandClock()) as recorder:
                 nemesis = Nemesis(
@@ -193,3 +207,23 @@ def test_no_voter_is_taken_while_another_one_is() -> None:
         assert held.is_impossible(loss)
         assert held.is_impossible(removal)
         assert not held.is_impossible(Kill(victim=AllVoters()))
+
+
+@pytest.mark.parametrize("at_random", [False, True])
+def test_of_faults_in_turn_only_those_drawn_at_random_may_find_no_node(
+    at_random: bool, tmp_path: Path
+) -> None:
+    of_no_partition = Kill(victim=PartitionLeader())
+    told = hurt(
+        tmp_path,
+        (0.1, 0.2, of_no_partition),
+        (0.5, 0.1, Pause(victim=OneNode(TWO))),
+        side_by_side=False,
+        at_random=at_random,
+    )
+    first, second = told.done[:2]
+    assert first["passed_over"] == ("no partition has a leader" if at_random else "")
+    assert first["bit"] == (None if at_random else False)
+    assert second["bit"], "the next one begins all the same"
+    tried_again = [done["kind"] for done in told.done[2:]]
+    assert tried_again == (["kill"] * 4 if at_random else [])
