@@ -43,6 +43,9 @@ from workloads.workload import Access, Servers, WorkloadKind, client
 # How clients append to logs: how many of them, how they send, and to which topics.
 
 
+_MIN_ISR = "min.insync.replicas"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendOptions:
     """What clients do. Raises ValueError if that cannot be done.
@@ -55,7 +58,7 @@ class AppendOptions:
     partitions: int = 3
     replication: int = 3
     idle_partitions: int = 0  # of one topic more, that no record is sent to
-    configs: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
+    configs: Mapping[str, str] = field(default_factory=lambda: {_MIN_ISR: "2"})
     prefix: str = "append"
     producers: int = 20
     consumers: int = 3
@@ -98,18 +101,23 @@ class AppendOptions:
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With the user's overrides; topics have the target's `min_isr`, and as many replicas as
-        its `replication`, at most its `brokers`. An idle one has its `num.partitions`."""
+        """With the user's overrides; topics have the target's `min_isr`, or no value of their own
+        where the files of brokers differ (`broker_min_isr`), and as many replicas as its
+        `replication`, at most its `brokers`. An idle one has its `num.partitions`."""
         idle = self.idle_partitions and _count(settings, "num.partitions", self.idle_partitions)
         wanted = _count(settings, "replication", self.replication)
-        promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
+        configs = {**self.configs}
+        if "min_isr" in settings:
+            configs[_MIN_ISR] = settings["min_isr"]
+        if "broker_min_isr" in settings:
+            configs.pop(_MIN_ISR, None)
         return replace(
             self,
             producers=concurrency or self.producers,
             rate=rate or self.rate,
             idle_partitions=idle,
             replication=min(wanted, _count(settings, "brokers", wanted)),
-            configs={**self.configs, **promised},
+            configs=configs,
         )
 
     @property

@@ -384,6 +384,16 @@ IN_BROKERS = (
     _of_controller("E-EAGER", "isr-shrink-storm", settings={"min_isr": "3"}, tries=4),
     _of_controller("E-MINISR-DRIFT", "raised-min-isr", settings={"altered_min_isr": "1"}),
     Mutation(
+        id="E-FILE-MINISR",
+        wrong="a cluster formatted with an ELR has no min.insync.replicas for all of its nodes",
+        real="KAFKA-16540",
+        checks=("log-durability", "P17-acknowledged-with-min-isr"),
+        scenario="differing-min-isr",
+        duration_s=30.0,
+        settings={"elr": "on", "broker_min_isr": "1"},
+        simulated=True,
+    ),
+    Mutation(
         id="E-CLEAR-GHOST",
         wrong="a change of min.insync.replicas makes a topic known again that was deleted",
         real="KAFKA-19383",

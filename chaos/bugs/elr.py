@@ -7,6 +7,7 @@ from chaos.bugs.planted import Planted
 from node.broker.broker import Broker
 from node.broker.image_follower import ImageFollower
 from node.controller import (
+    controller,
     directory_assignments,
     elections,
     partition_changes,
@@ -238,6 +239,18 @@ def nothing_is_dropped(
 
 
 E_MINISR_DRIFT = Planted(owner=resource_configs, decision="drop_elr", wrong=nothing_is_dropped)
+
+
+# E-FILE-MINISR: a cluster that is formatted with eligible leader replicas gets no
+# min.insync.replicas for all nodes: leaders and controllers each go by their own file
+# (KAFKA-16540).
+
+
+def each_has_its_own(_image: Image, _default: int) -> Iterator[ConfigRecord]:
+    return iter(())
+
+
+E_FILE_MINISR = Planted(owner=controller, decision="one_min_isr", wrong=each_has_its_own)
 
 
 # E-NO-DETECT: a broker that registers after an unclean shutdown counts as one that kept

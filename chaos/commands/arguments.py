@@ -314,8 +314,9 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         metavar="NAME=VALUE",
         help="a setting of the target, may be repeated: roles=combined (every broker is a "
         "controller as well), brokers=N, controllers=3, quorum=static, or dynamic (our own node "
-        "lists its voters otherwise), elr=off, replication=N, min_isr=N, unclean=on, log_dirs=2, "
-        "defaults=stock, or a key of Kafka's own configuration"
+        "lists its voters otherwise), elr=off, replication=N, min_isr=N, broker_min_isr=N "
+        "(in the files of brokers alone), unclean=on, log_dirs=2, defaults=stock, or a key of "
+        "Kafka's own configuration"
         + (f"; or a setting of the scenario, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 

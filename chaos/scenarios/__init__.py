@@ -88,6 +88,7 @@ from chaos.scenarios.logs import (
     UNDELETED_RECORDS,
 )
 from chaos.scenarios.operators import (
+    DIFFERING_MIN_ISR,
     ELR_DOWNGRADE,
     ELR_UPGRADE,
     ELR_UPGRADE_BELOW,
@@ -172,6 +173,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         ELR_UPGRADE,
         ELR_UPGRADE_BELOW,
         RAISED_MIN_ISR,
+        DIFFERING_MIN_ISR,
         DEGRADED_LEADER,
         ALL_UNCLEAN,
         UNCLEAN_RECOVERY,

@@ -4,6 +4,7 @@ min.insync.replicas, and the brokers that keep them (KIP-966, KIP-455)."""
 from dataclasses import replace
 
 from chaos.cluster.interface import AlteredMinIsr, ElrLevel, MoveEnd, NodeId
+from chaos.cluster.targets.kafka_settings import BROKER_MIN_ISR
 from chaos.nemesis.awaited import Acknowledged, ElrIs, IsrIs, Leaderless, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.disks import Wipe
@@ -15,6 +16,7 @@ from chaos.nemesis.victims import OneNode
 from chaos.scenario import ALTERED_MIN_ISR, ELR_LEVEL, ExpectedOutcome, Scenario, Side, Takes
 from chaos.scenarios.elr import LAST, SECOND, THIRD
 from chaos.scenarios.loads import (
+    LOSES_AS_ALLOWED,
     LOSES_NOTHING,
     LOSES_RECORDS,
     PROMISED,
@@ -230,6 +232,69 @@ RAISED_MIN_ISR = Scenario(
                 promise="none is lost",
             )
             for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED)
+        ),
+    ),
+)
+
+
+# KAFKA-16540: the files of brokers have another min.insync.replicas than those of controllers.
+
+
+_DIFFERING_MIN_ISR_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=NetworkPartition(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=NetworkPartition(victim=SECOND)),
+        Until(condition=IsrIs((1,))),
+        Rest(seconds=3.0),  # producers try meanwhile
+        Begin(name="last", fault=PowerOff(victim=LAST)),
+        Rest(seconds=1.0),
+        End(name="last"),
+        End(name="third"),
+        End(name="second"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+DIFFERING_MIN_ISR = Scenario(
+    name="differing-min-isr",
+    summary="the files of brokers have a smaller min.insync.replicas than those of controllers",
+    exists_for=("log-durability", "P17-acknowledged-with-min-isr"),
+    description=(
+        "The files of controllers have min.insync.replicas=2, those of brokers 1 "
+        f"({BROKER_MIN_ISR}), and topics have no value of their own. The ISR shrinks to broker 1, "
+        "and then its power fails. Controllers decide by one value who is eligible, and leaders "
+        "by one what is acknowledged. If those were their own, broker 2 would be elected from the "
+        "ELR, and lack what broker 1 acknowledged alone. A cluster that is formatted with "
+        "eligible leader replicas has to have one value for all (KAFKA-16540): nothing is "
+        "acknowledged by one replica, and nothing lost. Without them leaders go by their own "
+        "files, and what broker 1 acknowledged alone is lost, as one replica was enough."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_DIFFERING_MIN_ISR_SCRIPT.faults,
+    script=_DIFFERING_MIN_ISR_SCRIPT,
+    default_duration_s=35.0,
+    load=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on", BROKER_MIN_ISR: "1"},
+    sides=(
+        Side(
+            name=f"{BROKER_MIN_ISR}=1",
+            settings={"elr": "on", BROKER_MIN_ISR: "1"},
+            expected=LOSES_NOTHING,
+            promise="none is lost: the cluster has one min.insync.replicas, that of controllers",
+        ),
+        Side(
+            name=f"{BROKER_MIN_ISR}=2",
+            settings={"elr": "on", BROKER_MIN_ISR: "2"},
+            expected=LOSES_NOTHING,
+            promise="none is lost: all files have the same",
+        ),
+        Side(
+            name="elr=off",
+            settings={"elr": "off", BROKER_MIN_ISR: "1"},
+            expected=LOSES_AS_ALLOWED,
+            promise="records are lost that one replica acknowledged, as brokers' files allow",
         ),
     ),
 )

@@ -168,8 +168,7 @@ class Evidence:
     @cached_property
     def timeline(self) -> Timeline | None:
         """The replayed metadata log; None if it cannot be read or has no broker."""
-        records, settings = self.tables["log_records"], self.info.settings
-        return timeline_of(records, self.committed_log, settings, self.promised)
+        return timeline_of(self.tables["log_records"], self.committed_log, self.promised)
 
     @cached_property
     def partition_logs(self) -> Mapping[tuple[int, str], Stretches]:

@@ -38,15 +38,13 @@ from checkers.history.asked import MIN_ISR
 ELR_FEATURE = "eligible.leader.replicas.version"
 
 
-def timeline_of(
-    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str], promised: AskedFor
-) -> Timeline | None:
+def timeline_of(records: pa.Table, log: CommittedLog | None, promised: AskedFor) -> Timeline | None:
     """The replayed log, from LOG_RECORDS; None if there is none or it has no broker."""
     registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
     if log is None or not registered:
         return None
     rows = records.filter(pc.equal(records["node"], log.node)).to_pylist()
-    replayed = _Replay(Timeline(log=log), settings, promised)
+    replayed = _Replay(Timeline(log=log), promised)
     replayed.follow(rows)
     return replayed.timeline
 
@@ -54,9 +52,8 @@ def timeline_of(
 class _Replay:
     """Walks through the records of one log."""
 
-    def __init__(self, found: Timeline, settings: Mapping[str, str], promised: AskedFor) -> None:
+    def __init__(self, found: Timeline, promised: AskedFor) -> None:
         self.timeline = found
-        self.settings = settings
         self.promised = promised
         self.brokers: Mapping[int, Broker] = {}  # replaced after each record about a broker
         self.names: dict[str, str] = {}  # topic id -> name
@@ -150,7 +147,7 @@ class _Replay:
         """The effective one, as Kafka looks it up: the topic's, the cluster's, that in the brokers'
         files."""
         told, topic = self.timeline.configs, topic_of(of.key)
-        ours = self.settings.get("min_isr", self.settings.get(MIN_ISR, "1"))
+        ours = self.promised.min_isr_of_files
         found = told.get((TOPIC, topic, MIN_ISR), told.get((BROKER, "", MIN_ISR), ours))
         return min(int(found), len(of.replicas))
 

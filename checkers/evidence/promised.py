@@ -37,7 +37,7 @@ INTERNAL = "__"  # the prefix of the names of internal topics
 # The parameter of an operator's change of the level of eligible.leader.replicas.version.
 _ELR_LEVEL = "level"
 # The parameter of an operator's change of min.insync.replicas, and its value if nothing is asked.
-_MIN_ISR = "min_isr"
+_MIN_ISR, _BROKER_MIN_ISR = "min_isr", "broker_min_isr"
 _UNTOUCHED = "untouched"
 # The parameter of an operator's request for leaders, and the strategies that it may ask for.
 _ELECTION = "election"
@@ -138,7 +138,7 @@ class AskedFor:
             if fault.params.get(_MIN_ISR, _UNTOUCHED) != _UNTOUCHED and fault.may_have_bitten
         ]
         self._min_isr: dict[str, InForce] = {}
-        self._of_all_brokers = _in_force(self._default_min_isr(), self.asked("set-min-isr"))
+        self._of_all_brokers = _in_force(self.min_isr_of_files, self.asked("set-min-isr"))
 
     def asked(self, f: str, key: str | None = None) -> list[_Operation]:
         """Requests that may have been done, in the order in which they were sent."""
@@ -184,7 +184,7 @@ class AskedFor:
             own = self._own(topic, MIN_ISR)
             found = self._of_all_brokers if own is None else always(int(own))
             if self._min_isrs and not topic.startswith(INTERNAL):
-                usual = self._default_min_isr() if own is None else int(own)
+                usual = self.min_isr_of_files if own is None else int(own)
                 found = _in_force(usual, self._min_isrs)
             self._min_isr[topic] = found.at_most(self.replication(topic))
         return self._min_isr[topic]
@@ -264,9 +264,14 @@ class AskedFor:
         shape = self.shape(topic)
         return None if shape is None else shape.configs.get(name)
 
-    def _default_min_isr(self) -> int:
+    @property
+    def min_isr_of_files(self) -> int:
+        """min.insync.replicas by the nodes' files: the controllers', since with eligible leader
+        replicas the cluster has theirs (KAFKA-16540); without them leaders go by the brokers'."""
         settings = self._info.settings
-        return int(settings.get("min_isr", settings.get(MIN_ISR, 1)))
+        of_controllers = settings.get("min_isr", settings.get(MIN_ISR, "1"))
+        differs = settings.get("elr") == "off"
+        return int(settings.get(_BROKER_MIN_ISR, of_controllers) if differs else of_controllers)
 
 
 def _operator_asked(fault: FaultFact, value: str) -> _Operation:

@@ -48,3 +48,18 @@ def test_the_partitions_of_an_idle_topic_are_the_users(idle: int, partitions: in
         partitions
     )
     assert options.adjusted(concurrency=None, rate=0.0, settings={}) == options
+
+
+@pytest.mark.parametrize(
+    ("settings", "configs"),
+    [
+        ({}, {"min.insync.replicas": "2"}),
+        ({"min_isr": "1"}, {"min.insync.replicas": "1"}),
+        ({"min_isr": "2", "broker_min_isr": "1"}, {}),
+    ],
+)
+def test_topics_have_no_min_isr_of_their_own_where_the_files_of_brokers_differ(
+    settings: Mapping[str, str], configs: Mapping[str, str]
+) -> None:
+    adjusted = AppendOptions().adjusted(concurrency=None, rate=0.0, settings=settings)
+    assert adjusted.configs == configs

@@ -165,7 +165,10 @@ class SimCluster(OfTarget[OwnNode]):
         if not self._is_static:  # there a disk that was wiped breaks every promise of its node's
             self._keeper.open(first, self._fetch_timeout_ms())
         if self._target.brokers.count:
-            self._keeper.open_for_brokers(self._target.brokers.min_isr)
+            brokers = self._target.brokers
+            self._keeper.open_for_brokers(
+                brokers.min_isr if brokers.elr else brokers.min_isr_of_brokers
+            )
 
     async def start_all(self) -> None:
         await asyncio.gather(*(self._boot(node) for node in self._nodes))

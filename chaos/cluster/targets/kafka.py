@@ -126,7 +126,7 @@ class Kafka:
             **_listeners(self.roles(seat.node), seat),
             **self._quorum(),
             "log.dirs": self._log_dirs(seat.node, log_directory),
-            **self._replication(),
+            **self._replication(self.roles(seat.node)),
             **SMALL,
             **({} if stock else {**QUICK, **self._conditions()}),
             **self._configuration(self.roles(seat.node)),
@@ -192,12 +192,14 @@ class Kafka:
         """The address of a controller for other nodes: in a combined node the second port."""
         return f"{host_name(node)}:{self.inner_ports(node)[-1]}"
 
-    def _replication(self) -> Mapping[str, str]:
+    def _replication(self, roles: Roles) -> Mapping[str, str]:
         chosen = self.chosen
         copies, least = str(chosen.replication), str(chosen.min_isr)
         return {
             "default.replication.factor": copies,
-            "min.insync.replicas": least,
+            "min.insync.replicas": str(
+                chosen.min_isr_of_brokers if roles.is_broker else chosen.min_isr
+            ),
             "unclean.leader.election.enable": str(chosen.unclean).lower(),
             "offsets.topic.replication.factor": copies,
             "transaction.state.log.replication.factor": copies,

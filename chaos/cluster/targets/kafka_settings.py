@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST = 5  # brokers
+BROKER_MIN_ISR = "broker_min_isr"
 
 
 class SettingError(ValueError):
@@ -22,7 +23,15 @@ _CHOICES = {
     "defaults": ("quick", "stock"),
     "synced_format": ("on", "off", "waits"),
 }
-_COUNTS = ("brokers", "controllers", "replication", "min_isr", "log_dirs", "bootstrap")
+_COUNTS = (
+    "brokers",
+    "controllers",
+    "replication",
+    "min_isr",
+    BROKER_MIN_ISR,
+    "log_dirs",
+    "bootstrap",
+)
 # Settings with a word of ours, which the judges read.
 _OURS = {
     "kraft.version": "quorum",
@@ -59,6 +68,9 @@ class KafkaSettings:
     elr: bool = True  # eligible leader replicas (KIP-966)
     replication: int = 3  # of topics without a value of their own
     min_isr: int = 2
+    # min.insync.replicas in the files of brokers, if it is to differ from that in the controllers'
+    # files (`min_isr`). Topics have no value of their own then.
+    broker_min_isr: int | None = None
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
     log_dirs: int = 1  # of a broker, all on its one disk
@@ -70,6 +82,11 @@ class KafkaSettings:
     waits_when_formatted: bool = False  # the first start formats, and does not serve
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
+    @property
+    def min_isr_of_brokers(self) -> int:
+        """min.insync.replicas in the files of brokers."""
+        return self.min_isr if self.broker_min_isr is None else self.broker_min_isr
+
     def as_words(self) -> dict[str, str]:
         """The words from which `read_settings` makes the same settings."""
         return {
@@ -80,6 +97,7 @@ class KafkaSettings:
             "elr": _switch(self.elr),
             "replication": str(self.replication),
             "min_isr": str(self.min_isr),
+            **given(BROKER_MIN_ISR, self.broker_min_isr),
             "unclean": _switch(self.unclean),
             "defaults": "stock" if self.stock else "quick",
             "log_dirs": str(self.log_dirs),
@@ -120,6 +138,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         elr=chosen["elr"] == "on",
         replication=replication,
         min_isr=_count(words, "min_isr", min(2, replication), replication),
+        broker_min_isr=_broker_min_isr(words, replication, combined=combined),
         unclean=chosen["unclean"] == "on",
         stock=chosen["defaults"] == "stock",
         log_dirs=_count(words, "log_dirs", 1, 2),
@@ -156,6 +175,22 @@ def _count(words: Mapping[str, str], name: str, usual: int, most: int, least: in
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
         raise SettingError(f"{name}={text}: a number from {least} to {most}")
     return int(text)
+
+
+def _broker_min_isr(words: Mapping[str, str], most: int, *, combined: bool) -> int | None:
+    if BROKER_MIN_ISR not in words:
+        return None
+    if combined:
+        raise SettingError(
+            f"{BROKER_MIN_ISR}={words[BROKER_MIN_ISR]}: with roles=combined brokers have the files "
+            "of controllers"
+        )
+    return _count(words, BROKER_MIN_ISR, most, most)
+
+
+def given(name: str, value: int | None) -> dict[str, str]:
+    """A word, if it was given."""
+    return {} if value is None else {name: str(value)}
 
 
 def _switch(on: bool) -> str:

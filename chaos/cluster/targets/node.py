@@ -105,7 +105,7 @@ class OwnNode:
             **(self.brokers.of_broker(seat) if roles.is_broker else _of_controller(seat)),
             "log.dirs": self._log_dirs(log_directory, of_broker=roles.is_broker),
             **self._known(votes=roles.is_controller),
-            **self.brokers.properties(),
+            **self.brokers.properties(of_broker=roles.is_broker),
             **({} if self.brokers.stock else self.conditions.properties()),
             **self.configuration,
         }

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chaos.cluster.targets.kafka import QUICK
-from chaos.cluster.targets.kafka_settings import KafkaSettings, read_settings
+from chaos.cluster.targets.kafka_settings import (
+    BROKER_MIN_ISR,
+    KafkaSettings,
+    given,
+    read_settings,
+)
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import OUTER_PORT, second_port
 
@@ -19,6 +24,7 @@ OF_BROKERS = (
     "elr",
     "replication",
     "min_isr",
+    BROKER_MIN_ISR,
     "unclean",
     "defaults",
     "log_dirs",
@@ -31,6 +37,7 @@ _OF_BROKER = (
     "replica.lag.time.max.ms",
     "replica.socket.timeout.ms",
 )
+_MIN_ISR = "min.insync.replicas"
 _OFFSETS_REPLICATION = 3  # Kafka's default
 
 
@@ -43,6 +50,7 @@ class OwnBrokers:
     elr: bool = True  # eligible leader replicas (KIP-966)
     replication: int = 1
     min_isr: int = 1
+    broker_min_isr: int | None = None  # in the files of brokers alone, as in `KafkaSettings`
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
     log_dirs: int = 1  # of each, all on its one disk
@@ -56,6 +64,7 @@ class OwnBrokers:
             "elr": "on" if self.elr else "off",
             "replication": str(self.replication),
             "min_isr": str(self.min_isr),
+            **given(BROKER_MIN_ISR, self.broker_min_isr),
             "unclean": "on" if self.unclean else "off",
             "defaults": "stock" if self.stock else "quick",
             "log_dirs": str(self.log_dirs),
@@ -66,8 +75,13 @@ class OwnBrokers:
     def _has_recovery(self) -> bool:
         return self.recovery != RECOVERIES[0]
 
-    def properties(self) -> Mapping[str, str]:
-        """The properties that brokers and their controllers must share."""
+    @property
+    def min_isr_of_brokers(self) -> int:
+        """min.insync.replicas in the files of brokers."""
+        return self.min_isr if self.broker_min_isr is None else self.broker_min_isr
+
+    def properties(self, *, of_broker: bool) -> Mapping[str, str]:
+        """The properties that brokers and their controllers must share, and min.insync.replicas."""
         if not self.count:
             return {}
         return {
@@ -76,7 +90,7 @@ class OwnBrokers:
             "default.replication.factor": str(self.replication),
             # As many as other topics have, and no fewer than by default: Kafka's brokers get that.
             "offsets.topic.replication.factor": str(max(self.replication, _OFFSETS_REPLICATION)),
-            "min.insync.replicas": str(self.min_isr),
+            _MIN_ISR: str(self.min_isr_of_brokers if of_broker else self.min_isr),
             "unclean.leader.election.enable": str(self.unclean).lower(),
             **(self._of_recovery() if self._has_recovery else {}),
             **({} if self.stock else {name: QUICK[name] for name in _OF_ALL}),
@@ -126,6 +140,7 @@ def brokers_of(chosen: KafkaSettings) -> OwnBrokers:
         elr=chosen.elr,
         replication=chosen.replication,
         min_isr=chosen.min_isr,
+        broker_min_isr=chosen.broker_min_isr,
         unclean=chosen.unclean,
         stock=chosen.stock,
         log_dirs=chosen.log_dirs,

@@ -146,6 +146,8 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
         ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
         ({"log_dirs": "3"}, "a number from 1 to 2"),
+        ({"broker_min_isr": "4"}, "a number from 1 to 3"),
+        ({"broker_min_isr": "1", "roles": "combined"}, "brokers have the files of controllers"),
         ({"bootstrap": "2"}, "a quorum beside the brokers has 1 or 3"),
         ({"bootstrap": "2", "controllers": "1"}, "a number from 1 to 1"),
         (
@@ -167,6 +169,17 @@ def test_a_broker_may_have_two_log_directories_on_its_disk() -> None:
     assert properties(two, BROKER)["log.dirs"] == "/data/kraft,/data/kraft.second"
     assert properties(two, CONTROLLER)["log.dirs"] == "/data/kraft"
     assert properties(kafka(), BROKER)["log.dirs"] == "/data/kraft"
+
+
+def test_the_files_of_brokers_may_have_another_min_isr() -> None:
+    differing = kafka(broker_min_isr="1")
+    name = "min.insync.replicas"
+    assert (properties(differing, BROKER)[name], properties(differing, CONTROLLER)[name]) == (
+        "1",
+        "2",
+    )
+    assert properties(kafka(), BROKER)[name] == properties(kafka(), CONTROLLER)[name] == "2"
+    assert read_settings(differing.chosen.as_words()) == differing.chosen
 
 
 def test_nodes_may_know_fewer_controllers_than_there_are() -> None:

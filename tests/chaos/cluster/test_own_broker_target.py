@@ -1,5 +1,6 @@
 """Clusters with brokers of our node: the commands that make their disks are typed as they are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,17 @@ def test_a_cluster_begins_with_the_eligible_leader_replicas_it_was_asked_for(
     assert any(ELR_VERSION in word for word in again) is (elr == "on")
 
 
-def test_a_cluster_that_is_up_is_known_again_by_its_labels() -> None:
-    target = made({"elr": "off", "quorum": "static", "min_isr": "1", "replication": "1"})
+@pytest.mark.parametrize("more", [{}, {"broker_min_isr": "1"}])
+def test_a_cluster_that_is_up_is_known_again_by_its_labels(more: dict[str, str]) -> None:
+    target = made({"elr": "off", "quorum": "static", "min_isr": "1", "replication": "1", **more})
     assert target_of(labels_of(target, CLUSTER)) == target
+
+
+def test_the_files_of_brokers_may_have_another_min_isr() -> None:
+    target, _ = layout("node", 3, {"brokers": "3", "broker_min_isr": "1"})
+    found = [target.properties(replace(seat(1), node=NodeId(node)), "/data") for node in (1, 4)]
+    assert "min.insync.replicas=1\n" in found[0]
+    assert "min.insync.replicas=2\n" in found[1]
 
 
 def test_brokers_have_disks_that_a_load_does_not_fill() -> None:

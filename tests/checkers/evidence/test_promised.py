@@ -159,3 +159,13 @@ def test_a_level_of_which_nobody_said_anything() -> None:
     off = promised(settings={"elr": "off"}).elr_levels
     assert off is not None
     assert off.last == {0}
+
+
+@pytest.mark.parametrize(("elr", "least"), [("on", 2), ("off", 1)])
+def test_by_the_files_the_min_isr_is_the_controllers_and_the_leaders_own_without_an_elr(
+    elr: str, least: int
+) -> None:
+    settings = {"min_isr": "2", "broker_min_isr": "1", "elr": elr}
+    found = promised(settings=settings, load={**LOAD, "configs": {}})
+    assert found.min_isr_of_files == found.min_isr("append-0").lowest == least
+    assert promised(settings=settings).min_isr("append-0").lowest == 2  # the topic's own
