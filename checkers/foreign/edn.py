@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from checkers.foreign.foreign_values import (
+    ABSENT,
     EdnSet,
     MalformedError,
     Value,
@@ -37,6 +38,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _STRING, _BEGIN, _END, _DISCARD, _TAG, _ATOM, _EOF = range(1, 8)
+
+# Most of a history is words between brackets: those that follow each other are taken in one step.
+_ATOMS = re.compile(r"(?:[\s,]*+[^\s,()\[\]{}\";\#\\]++(?![\#\\]))++")
 
 _SKIPPED = re.compile(r"(?:[\s,]++|;[^\n]*+)*+")
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,399})N?")
@@ -87,6 +91,12 @@ def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
     atoms = dict(_SPECIAL)
     line, counted, at = 1, 0, 0
     while True:
+        if len(stack) > yielded_at and not top.awaited and (run := _ATOMS.match(text, at)):
+            for word in run[0].replace(",", " ").split():
+                if word not in atoms:
+                    _learn(atoms, word, text, at)
+                top.items.append(atoms[word])
+            at = run.end()
         token = _TOKEN.match(text, at)
         if token is None:
             raise _no_token(text, at)
@@ -97,7 +107,7 @@ def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
         if kind == _ATOM:
             word = token[_ATOM]
             if word not in atoms:
-                atoms[word] = _atom(word, text, start)
+                _learn(atoms, word, text, start)
             value = atoms[word]
         elif kind == _STRING:
             value = _string(token[_STRING], text, start)
@@ -218,7 +228,18 @@ def _string(quoted: str, text: str, at: int) -> str:
     return _ESCAPE.sub(unescape, inside)
 
 
-def _atom(word: str, text: str, at: int) -> Value:
+def _learn(atoms: dict[str, Value], word: str, text: str, at: int) -> None:
+    """Adds a word that is the next at `at`, or comes after other words. Raises MalformedError."""
+    value = _atom(word)
+    if value is ABSENT:
+        among = re.compile(r"[^\s,()\[\]{}\";]+").finditer(text, at)
+        start = next(each.start() for each in among if each[0] == word)
+        raise _error(text, start, "a keyword, symbol or number of EDN", excerpt(word))
+    atoms[word] = value
+
+
+def _atom(word: str) -> Value:
+    """A keyword, symbol or number; ABSENT for what is none of them."""
     if _INTEGER.fullmatch(word):
         return int(word.removesuffix("N"))
     for number_of in (float_of, ratio_of, big_decimal_of):
@@ -226,5 +247,5 @@ def _atom(word: str, text: str, at: int) -> Value:
         if number is not None:
             return number
     if not _WORD.fullmatch(word) or _NUMBER.match(word) or word in (":", "\\"):
-        raise _error(text, at, "a keyword, symbol or number of EDN", excerpt(word))
+        return ABSENT
     return Word(word)

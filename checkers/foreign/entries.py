@@ -32,7 +32,7 @@ ClientId: TypeAlias = int | str  # a number, or the name of a client
 _TYPES = {kind.value: kind for kind in EventType if kind not in NO_OPERATIONS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # to freeze it costs more than to make it, a million times
 class HistoryLine:
     """An invocation or completion of a client. `f` None: the file does not say.
 

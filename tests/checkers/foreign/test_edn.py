@@ -1,10 +1,11 @@
 """The reader of EDN: what it takes, what it refuses, and on which line."""
 
+import random
 from decimal import Decimal
 
 import pytest
 
-from checkers.foreign.edn import forms
+from checkers.foreign.edn import forms, read_one
 from checkers.foreign.foreign_values import EdnSet, MalformedError, Value, Word, render
 
 
@@ -47,6 +48,55 @@ def read(text: str, *, unwrap: bool = False) -> list[Value]:
 )
 def test_reads(text: str, value: Value) -> None:
     assert read(text) == [value]
+
+
+_PIECES = (
+    "nil",
+    "7",
+    "-1.5",
+    ":a/b",
+    ":a",
+    "sym",
+    "a'b",
+    r"\a",
+    r"\newline",
+    "##Inf",
+    '"s w"',
+    "x#y",
+)
+_GLUE = (
+    " ",
+    ",",
+    ", ",
+    "\n",
+    "\t, ",
+    "\x1f",
+    "\xa0",
+    " ; [a\n",
+    " #_ gone ",
+    " #_#_ [1 2] gone ",
+    " #t ",
+)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_words_in_a_row_are_what_each_is_by_itself(seed: int) -> None:
+    draw = random.Random(seed)
+    text, expected = "[", []
+    for _ in range(draw.randrange(12)):
+        piece = draw.choice(_PIECES)
+        value = read_one(piece)
+        if draw.random() < 0.2:
+            piece, value = f"[{piece}]", (value,)
+        text += draw.choice(_GLUE) + piece
+        expected.append(value)
+    text += draw.choice((" ", ",", "\n", "")) + "]"
+    assert read(text) == [tuple(expected)], text
+    bad = draw.choice(("12ab", "a~`b", ":", "1/0"))
+    lines = text.count("\n") + 1
+    with pytest.raises(MalformedError, match="a keyword, symbol or number") as caught:
+        read(f"{text[:-1]}\n :fine {bad} {bad}]")
+    assert caught.value.line == lines + 1, text
 
 
 def test_hands_out_forms_with_their_lines() -> None:
