@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 from checkers.verdict import Verdict
 
 LEDGER_VERSION = 1  # goes up when the meaning of a column changes
-MADE_SMALL = "made small"  # the part of a night whose runs are what is left of a red one
+# Parts of a night whose runs are chosen because of a red one: their share of reds is no rate.
+RED_BEFORE, REPEAT, TRIAGE = "red before", "repeat", "triage"
+MADE_SMALL = "made small"  # of what is left of a red run
 
 _TEXT, _LONG, _REAL = pa.string(), pa.int64(), pa.float64()
 _CHECK = pa.struct([("check", _TEXT), ("verdict", _TEXT), ("looked_at", _LONG), ("count", _LONG)])
@@ -113,6 +115,11 @@ class LedgerRow:
     def is_small(self) -> bool:
         """What is left of a red run when all that it does not need is gone: not one more try."""
         return self.part == MADE_SMALL
+
+    @property
+    def is_drawn(self) -> bool:
+        """Neither a planted bug nor chosen because of a red run, so that it counts for a rate."""
+        return not self.is_canary and self.part not in (RED_BEFORE, REPEAT, TRIAGE, MADE_SMALL)
 
     @property
     def is_missed(self) -> bool:

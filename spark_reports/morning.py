@@ -71,6 +71,7 @@ def _head(found: Comparison) -> Markup:
         ("mended", units.quantity(len(found.mended))),
         ("flaky", units.quantity(len(found.flaky))),
         ("slower", units.quantity(len(found.slower))),
+        ("more often", units.quantity(len(found.more_often))),
         ("runs", units.quantity(len(rows))),
         ("void", units.quantity(words[Verdict.VOID])),
         ("unknown", units.quantity(words[Verdict.UNKNOWN])),
@@ -177,7 +178,8 @@ def _mended(found: Comparison) -> Markup | None:
     items = [tag("li", f"{name}: {what}, last seen {date}") for (name, what), date in found.mended]
     items += [tag("li", f"flaky: {row.subject_words}: {share}") for row, share in found.flaky]
     items += [tag("li", f"slower: {each.words}") for each in found.slower]
-    return _section("Mended, flaky and slower", tag("ul", *items)) if items else None
+    items += [tag("li", f"more often: {each.words}") for each in found.more_often]
+    return _section("Mended, flaky, slower, more often", tag("ul", *items)) if items else None
 
 
 def _folded(title: str, names: Sequence[str]) -> Markup | None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from checkers.verdict import Verdict, in_words
 from spark_reports.ledger import LedgerRow, Night, red_rows
-from spark_reports.slower import Slower, slower_than
+from spark_reports.trends import MoreOften, Slower, more_often, slower_than
 
 
 class RedStanding(StrEnum):
@@ -65,6 +65,7 @@ class Comparison:
     uncovered: tuple[str, ...]
     missed: tuple[LedgerRow, ...]  # canaries that no check accused
     slower: tuple[Slower, ...] = ()
+    more_often: tuple[MoreOften, ...] = ()
 
     @property
     def new(self) -> list[RedGroup]:
@@ -127,6 +128,7 @@ def compare_nights(night: Night, before: Sequence[Night]) -> Comparison:
         uncovered=tuple(sorted({words for key, words in known.items() if key not in covered})),
         missed=tuple(row for row in night.rows if row.is_missed),
         slower=tuple(slower_than(night, before)),
+        more_often=tuple(more_often(night, before)),
     )
 
 

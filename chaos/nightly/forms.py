@@ -37,6 +37,7 @@ def as_text(found: Comparison, findings: Mapping[str, str] | None = None) -> str
     lines += [f"  mended since {date}: {name}: {what}" for (name, what), date in found.mended]
     lines += [f"  flaky: {row.subject_words}: {share}" for row, share in found.flaky]
     lines += [f"  slower: {each.words}" for each in found.slower]
+    lines += [f"  more often: {each.words}" for each in found.more_often]
     if found.uncovered:
         lines.append(f"  not covered, unlike before: {'; '.join(found.uncovered)}")
     return "\n".join(lines)
@@ -90,6 +91,7 @@ def as_message(found: Comparison, page: Path) -> dict[str, object]:
         ],
         "flaky": [{"subject": row.subject_words, "red": share} for row, share in found.flaky],
         "slower": [each.words for each in found.slower],
+        "more_often": [each.words for each in found.more_often],
         "not_covered": list(found.uncovered),
         "page": str(page.absolute()),
     }
@@ -121,6 +123,7 @@ def as_markdown(found: Comparison) -> str:
     lines += [f"* mended since {date}: {name}: {what}" for (name, what), date in found.mended]
     lines += [f"* flaky: {row.subject_words}: {share}" for row, share in found.flaky]
     lines += [f"* slower: {each.words}" for each in found.slower]
+    lines += [f"* more often: {each.words}" for each in found.more_often]
     if found.uncovered:
         lines.append(f"* not covered: {counted(len(found.uncovered), 'subject')}")
     return "\n".join(lines) + "\n"

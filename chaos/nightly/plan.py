@@ -24,7 +24,7 @@ from chaos.scenarios import SCENARIOS
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from checkers.history.sealed_run import run_key
-from spark_reports.ledger import MADE_SMALL, LedgerRow, red_rows
+from spark_reports.ledger import MADE_SMALL, RED_BEFORE, REPEAT, TRIAGE, LedgerRow, red_rows
 
 _EXPLORED = (SWARM.name, SWARM_BROKERS.name)
 _SEEDS_A_NIGHT = 1_000_000
@@ -37,10 +37,10 @@ class Part(StrEnum):
 
     CANARY = "canary"
     STORY = "story"
-    RED = "red before"
+    RED = RED_BEFORE
     MATRIX = "matrix"
-    REPEAT = "repeat"  # of tonight's new reds
-    TRIAGE = "triage"  # other seeds and other targets of them
+    REPEAT = REPEAT  # of tonight's new reds
+    TRIAGE = TRIAGE  # other seeds and other targets of them
     SMALL = MADE_SMALL
     EXPLORE = "exploration"
 

@@ -39,6 +39,11 @@ def red(key: str, fingerprint: str = "Q1: it broke", **changes: object) -> Ledge
     return green(key, **{**said, **changes})
 
 
+def void(key: str, **changes: object) -> LedgerRow:
+    said = {"verdict": Verdict.VOID, "counts_as": Verdict.VOID, "sentence": "VOID: nothing bit"}
+    return green(key, **{**said, **changes})
+
+
 def night(date: str, *rows: LedgerRow) -> Night:
     """With a canary that was found."""
     dated = (replace(row, night=date) for row in (CANARY, *rows))
