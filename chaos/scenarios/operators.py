@@ -92,6 +92,8 @@ def _upgraded(*, leaderless: bool) -> Script:
         End(name="level"),
     )
     before, after = ((), level) if leaderless else (level, ())
+    # Of a partition that no broker may lead any more the judge is to hear.
+    end = () if leaderless else (Until(condition=Whole(3), within_s=60.0),)
     return Script(
         steps=(
             Until(condition=Acknowledged(300)),
@@ -108,19 +110,28 @@ def _upgraded(*, leaderless: bool) -> Script:
             End(name="second"),
             Rest(seconds=2.0),  # until 2 is unfenced, which was not in the ISR when 1 was
             End(name="last"),
-            Until(condition=Whole(3), within_s=60.0),
+            *end,
         )
     )
 
 
+_LED_AGAIN = ExpectedOutcome(
+    expected=LOSES_NOTHING, promise="none is lost, and the partition is led again"
+)
 _UPGRADES = tuple(
     Side(
         name=f"{ELR_LEVEL}={level}",
         settings={ELR_LEVEL: level},
-        expected=LOSES_NOTHING,
-        promise="none is lost, and the partition is led again",
+        expected=_LED_AGAIN.expected,
+        promise=_LED_AGAIN.promise,
     )
     for level in (ElrLevel.ON, ElrLevel.NONE)
+)
+_NEVER_LED = Expectation(
+    verdict=Verdict.INVALID,
+    check="recovers-when-healed",
+    anomaly="not every replica was in sync",
+    also=("serves-in-calm",),
 )
 _ELR_UPGRADE_SCRIPT = _upgraded(leaderless=True)
 _ELR_UPGRADE_BELOW_SCRIPT = _upgraded(leaderless=False)
@@ -134,8 +145,9 @@ ELR_UPGRADE = Scenario(
         "partition has no leader, and 1 stays in its ISR. An operator finalizes level 1 of "
         "eligible.leader.replicas.version. When 1 is back after its unclean end it leaves the ISR, "
         "which is empty then, as is the ELR; the record that says so has to remember that it led "
-        "last, or no broker may ever lead again. A kill loses no bytes, so nothing is lost. On the "
-        "other side the level stays 0."
+        "last, or no broker may ever lead again. Apache Kafka's record does not: it remembers a "
+        "leader only as that one leaves. A kill loses no bytes, so nothing is lost. On the other "
+        "side the level stays 0."
     ),
     takes=TWO_OF_THREE,
     faults=_ELR_UPGRADE_SCRIPT.faults,
@@ -143,7 +155,15 @@ ELR_UPGRADE = Scenario(
     default_duration_s=40.0,
     load=PROMISED,
     settings={**TWO_IN_SYNC, "elr": "off", ELR_LEVEL: ElrLevel.ON},
-    sides=_UPGRADES,
+    sides=(
+        replace(
+            _UPGRADES[0],
+            expected=_NEVER_LED,
+            promise="the partition is never led again, though all brokers are there",
+            own=_LED_AGAIN,
+        ),
+        _UPGRADES[1],
+    ),
 )
 
 ELR_UPGRADE_BELOW = Scenario(
