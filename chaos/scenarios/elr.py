@@ -414,7 +414,13 @@ _DEGRADED_LEADER_SCRIPT = Script(
         Until(condition=Acknowledged(300)),
         Begin(name="third", fault=NetworkPartition(victim=THIRD)),
         Until(condition=IsrIs((1, 2))),
+        # Whichever of the two led, 1 does now, as 2 is fenced. Then 2 is back, with the controllers
+        # alone.
+        Begin(name="fence", fault=NetworkPartition(victim=SECOND, peers=OtherSide.CONTROLLERS)),
+        Until(condition=Led((1,))),
+        Until(condition=IsrIs((1,))),
         Begin(name="degraded", fault=NetworkPartition(victim=SECOND, peers=OtherSide.BROKERS)),
+        End(name="fence"),
         Until(condition=ElrIs((2,))),
         Begin(name="last", fault=PowerOff(victim=LAST)),
         Until(condition=Led((2,))),

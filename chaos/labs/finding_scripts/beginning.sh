@@ -190,6 +190,11 @@ offset() { # of the topic orders; -1: where its log ends
     cut -d : -f 3
 }
 
+alter() { # configurations; the tool moved
+  tool org.apache.kafka.tools.ConfigCommand --bootstrap-server "$server" --alter "$@" ||
+    tool kafka.admin.ConfigCommand --bootstrap-server "$server" --alter "$@"
+}
+
 dump() { # segments of a log; the tool moved
   tool org.apache.kafka.tools.DumpLogSegments "$@" || tool kafka.tools.DumpLogSegments "$@"
 }

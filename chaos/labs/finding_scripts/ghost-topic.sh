@@ -14,8 +14,7 @@ PROPERTIES
 done
 keep_apart 2 # or clients of broker 1 would ask it, too
 min_isr() { # of the cluster
-  tool kafka.admin.ConfigCommand --bootstrap-server "$server" --alter --entity-type brokers --entity-default \
-    --add-config "min.insync.replicas=$1"
+  alter --entity-type brokers --entity-default --add-config "min.insync.replicas=$1"
 }
 create() { topics --create --topic "$1" --replica-assignment 1; }
 

@@ -33,8 +33,7 @@ start 1
 topics --create --topic orders --partitions 1 --replication-factor 1 --config segment.ms=1000 \
   --config flush.messages=$each
 (produce 1 2> "$work/producer.log") | tail -n 1 | cut -d , -f 1
-tool kafka.admin.ConfigCommand --bootstrap-server "$server" --alter --entity-type topics \
-  --entity-name __transaction_state --add-config flush.messages=1
+alter --entity-type topics --entity-name __transaction_state --add-config flush.messages=1
 
 say "2. a transaction of five seconds is committed, and when its coordinator says so the power fails"
 (produce 100 2> "$work/producer.log") | tail -n 1 | cut -d , -f 1
