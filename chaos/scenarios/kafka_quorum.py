@@ -279,7 +279,7 @@ _LOST_OBSERVER_SCRIPT = Script(
 _NEVER_BACK = Expectation(
     verdict=Verdict.INVALID,
     check="recovers-when-healed",
-    anomaly="not every replica was in sync",
+    anomaly="replicas were still out of sync",
     also=("P18-told-partitions-are-new",),  # it answers from its last known metadata
 )
 

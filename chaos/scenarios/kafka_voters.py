@@ -111,7 +111,7 @@ _REMOVED_LEADER_SCRIPT = Script(
     )
 )
 _NO_LEADER = Expectation(
-    verdict=Verdict.INVALID, check="recovers-when-healed", anomaly="the quorum was not whole"
+    verdict=Verdict.INVALID, check="recovers-when-healed", anomaly="the quorum had not recovered"
 )
 
 REMOVED_LEADER = Scenario(

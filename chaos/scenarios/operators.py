@@ -130,7 +130,7 @@ _UPGRADES = tuple(
 _NEVER_LED = Expectation(
     verdict=Verdict.INVALID,
     check="recovers-when-healed",
-    anomaly="not every replica was in sync",
+    anomaly="replicas were still out of sync",
     also=("serves-in-calm",),
 )
 _ELR_UPGRADE_SCRIPT = _upgraded(leaderless=True)

@@ -1,5 +1,7 @@
 """What the sides of scenarios expect can be seen: by checks that there are, more than a word."""
 
+from pathlib import Path
+
 import pytest
 
 from chaos.scenario import Side
@@ -7,6 +9,7 @@ from chaos.scenarios import SCENARIOS
 from checkers.suite import CHECKS
 from checkers.verdict import CheckResult, Judgement, Verdict
 
+ROOT = Path(__file__).parents[2]
 TARGETS = ("node", "kafka", "kafka:4.0.0")
 SIDES = {f"{each.name}, {side.name}": side for each in SCENARIOS.values() for side in each.sides}
 
@@ -17,6 +20,18 @@ def test_a_side_names_checks_that_there_are(side: Side) -> None:
     assert named <= {check.id for check in CHECKS}
     if side.expected.verdict is Verdict.INVALID:
         assert side.expected.check, "an accusation by whomever is none that was expected"
+
+
+def test_what_a_run_that_never_recovers_is_said_to_be_is_said_somewhere() -> None:
+    """A side that expects other words than the run has would never be as expected."""
+    said = "".join(each.read_text() for each in (ROOT / "chaos" / "run").glob("*.py"))
+    expected = {
+        name: side.expected.anomaly
+        for name, side in SIDES.items()
+        if side.expected.check == "recovers-when-healed"
+    }
+    assert len(expected) >= 3
+    assert {name: words for name, words in expected.items() if words not in said} == {}
 
 
 @pytest.mark.parametrize("side", SIDES.values(), ids=SIDES.keys())
