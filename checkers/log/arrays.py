@@ -123,6 +123,11 @@ class LogOperations:
     complete: Ints  # NEVER if it has not returned
     final: Flags  # of the final reads
     processes: Sequence[str] = ()  # names by `process`; if empty, processes are numbers
+    node: Codes | None = None  # the broker that was asked; -1, or no array, if that is unknown
+
+    def node_of(self, rows: Codes | Ints) -> Codes:
+        """The brokers that these operations asked."""
+        return np.full(len(rows), -1, np.int32) if self.node is None else self.node[rows]
 
     def __len__(self) -> int:
         return len(self.process)

@@ -2,7 +2,9 @@
 
 Only if they were recorded. A leader's high watermark never goes back, and no record at or above it
 is given to a consumer (P13). Another leader may begin with a lower one, which it learned late, so
-two answers contradict each other only if one leader gave both.
+two answers contradict each other only if one leader gave both. A leader that is cut off goes on
+appending in its epoch, and its records stay if it is elected again later (KIP-966), whatever
+another one answered meanwhile: only a record that the same broker got later tells that it led.
 """
 
 from collections.abc import Iterator
@@ -39,8 +41,8 @@ def _past(log: LogArrays) -> Cases:
     a broker reads its high watermark before it reads records, and sends what was committed in
     between (`Partition.fetchRecords`). So another answer has to say that o was not committed: to a
     poll that was invoked after c, with a high watermark of o or less. Its leader is the same if no
-    client heard of a higher leader epoch than that of the record, or if a record that was sent
-    after it got that very epoch.
+    client heard of a higher leader epoch than that of the record, or if the same broker answered,
+    and a record that was sent to it afterwards got that very epoch.
     """
     answers, polled = log.answers, log.polled
     above = np.flatnonzero(polled.offset[answers.row] >= answers.high_watermark)
@@ -89,12 +91,14 @@ def _contradicted(log: LogArrays, chosen: Ints) -> Flags:
     answers, ops = log.answers, log.ops
     op, key = log.polled.op[answers.row], log.polled.key[answers.row]
     offset = log.polled.offset[answers.row[chosen]]
-    track = _tracks(key, answers.epoch)
-    until = _led_until(log, track)
+    node = ops.node_of(op)
+    track, until = _led_until(log)
     contradicted = np.zeros(len(chosen), np.bool_)
     for each in np.unique(track[chosen]).tolist():
         asked = np.flatnonzero(track[chosen] == each)
-        here = np.flatnonzero((key == key[chosen[asked[0]]]) & (ops.complete[op] < until[each]))
+        one = chosen[asked[0]]
+        same = (key == key[one]) & ((node == node[one]) | (until[each] == _NEVER))
+        here = np.flatnonzero(same & (ops.complete[op] < until[each]))
         here = here[np.argsort(ops.invoke[op[here]], kind="stable")]
         lowest = np.minimum.accumulate(answers.high_watermark[here][::-1])[::-1]
         came = ops.complete[op[chosen[asked]]]
@@ -103,36 +107,53 @@ def _contradicted(log: LogArrays, chosen: Ints) -> Flags:
     return contradicted
 
 
-def _led_until(log: LogArrays, track: Ints) -> Ints:
-    """By track, a key with a leader epoch: the event up to which that epoch's leader surely led.
+def _led_until(log: LogArrays) -> tuple[Ints, Ints]:
+    """The track of each answer: its key, its leader epoch and the broker that gave it. And by track
+    the event up to which that broker surely led in that epoch.
 
-    Up to the last invocation of a send that got the epoch: a later leader does not fetch from its
-    predecessor any more. For ever, if no client heard of a higher epoch. Unknown epochs never.
+    Up to the last invocation of a send to it that got the epoch. For ever, if no client heard of a
+    higher epoch. Unknown epochs and brokers never.
     """
     answers, polled = log.answers, log.polled
-    key, code = polled.key[answers.row], polled.value[answers.row]
-    until = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
-    known = np.flatnonzero((answers.epoch >= 0) & (code >= 0) & (code < len(log.sent)))
-    np.maximum.at(until, track[known], log.ops.invoke[log.sent.op[code[known]]])
+    key = polled.key[answers.row]
+    track, until = _sent_later(log, np.arange(len(answers.row)))
     newest = log.epochs.copy()
     np.maximum.at(newest, key, answers.epoch)
     last = (answers.epoch >= 0) & (answers.epoch == newest[key])
     until[track[last]] = _NEVER
-    return until
+    return track, until
+
+
+def _sent_later(log: LogArrays, chosen: Ints) -> tuple[Ints, Ints]:
+    """The tracks of chosen answers, and by track the last invocation of a send to that broker that
+    got that epoch; -1 if none is known."""
+    answers, polled, ops = log.answers, log.polled, log.ops
+    row = answers.row[chosen]
+    key, epoch, code = polled.key[row], answers.epoch[chosen], polled.value[row]
+    known = np.flatnonzero((epoch >= 0) & (code >= 0) & (code < len(log.sent)))
+    send = log.sent.op[code[known]]
+    known, send = known[ops.node_of(send) >= 0], send[ops.node_of(send) >= 0]
+    tracks = _tracks(
+        np.append(key, key[known]),
+        np.append(epoch, epoch[known]),
+        np.append(ops.node_of(polled.op[row]), ops.node_of(send)),
+    )
+    latest = np.full(int(tracks.max(initial=-1)) + 1, -1, np.int64)
+    np.maximum.at(latest, tracks[len(row) :], ops.invoke[send])
+    return tracks[: len(row)], latest
 
 
 def _back(log: LogArrays) -> Cases:
     """A high watermark that went back, as far as clients can see it.
 
     An answer has the epoch of a batch, and its sender may lead in a later one. But if a record that
-    was sent after the answer got that same epoch and was polled, no later leader had taken over by
-    then: a later leader does not fetch from its predecessor any more.
+    was sent to the same broker after the answer got that same epoch and was polled, that broker led
+    in that epoch by then.
     """
-    row = _of_certain_epoch(log)
+    row, track = _of_certain_epoch(log)
     answers, polled = log.answers, log.polled
     last = answers.row[row]
     op, level = polled.op[last], answers.high_watermark[row]
-    track = _tracks(polled.key[last], answers.epoch[row])
     before = _highest_before(track, log.ops.complete[op], level, log.ops.invoke[op])
     back = before >= 0
     one, other = before[back], np.flatnonzero(back)
@@ -146,28 +167,25 @@ def _back(log: LogArrays) -> Cases:
     )
 
 
-def _of_certain_epoch(log: LogArrays) -> Ints:
-    """Rows of answers, the last of each operation on a key, with a sender that led in their
-    epoch."""
+def _of_certain_epoch(log: LogArrays) -> tuple[Ints, Ints]:
+    """Rows of answers, the last of each operation on a key, with a sender that led in their epoch;
+    and their tracks."""
     answers, ops = log.answers, log.ops
     last = ends(log.polled.op[answers.row], log.polled.key[answers.row])
-    row, epoch = answers.row[last], answers.epoch[last]
-    code, op = log.polled.value[row], log.polled.op[row]
-    ok = (ops.outcome[op] == Outcome.OK) & (epoch >= 0)
-    track = _tracks(log.polled.key[row], epoch)
-    newest = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
-    known = np.flatnonzero(ok & (code >= 0) & (code < len(log.sent)))
-    np.maximum.at(newest, track[known], ops.invoke[log.sent.op[code[known]]])
-    certain: Ints = last[ok & (ops.complete[op] < newest[track])]
-    return certain
+    op = log.polled.op[answers.row[last]]
+    last, op = last[ops.outcome[op] == Outcome.OK], op[ops.outcome[op] == Outcome.OK]
+    track, latest = _sent_later(log, last)
+    certain = (answers.epoch[last] >= 0) & (ops.complete[op] < latest[track])
+    return last[certain], track[certain]
 
 
-def _tracks(key: Codes, epoch: Codes) -> Ints:
-    """A small number for each pair of key and epoch."""
-    epochs = int(epoch.max(initial=-1)) + 2
-    if epochs * (int(key.max(initial=-1)) + 1) <= _FEW:
-        return key.astype(np.int64) * epochs + epoch + 1
-    pairs = key.astype(np.int64) << 32 | (epoch.astype(np.int64) + 1)
+def _tracks(key: Codes, epoch: Codes, node: Codes) -> Ints:
+    """A small number for each key with an epoch and a broker."""
+    brokers, epochs = int(node.max(initial=-1)) + 2, int(epoch.max(initial=-1)) + 2
+    at = key.astype(np.int64) * brokers + node + 1
+    if epochs * (int(at.max(initial=-1)) + 1) <= _FEW:
+        return at * epochs + epoch + 1
+    pairs = at << 32 | (epoch.astype(np.int64) + 1)
     tracks: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     return tracks
 

@@ -69,6 +69,7 @@ def _operations(ops: pa.Table) -> LogOperations:
         invoke=ops["invoke_index"].to_numpy(),
         complete=ops["complete_index"].fill_null(NEVER).to_numpy(),
         final=_equal(ops["phase"], "final"),
+        node=ops["node"].fill_null(-1).to_numpy().astype(np.int32, copy=False),
     )
 
 

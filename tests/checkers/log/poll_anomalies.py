@@ -148,6 +148,17 @@ def high_watermark_back_under_another_leader(s: LogRun) -> None:
     s.poll((1, 2), process=52, epoch=4, high_watermark=5)
 
 
+def high_watermark_back_while_the_last_leader_appends(s: LogRun) -> None:
+    """The later send went to the former leader, which is cut off, and leads again later: a record
+    of epoch 3 that is sent after another one had answered."""
+    s.send(1, 0)
+    s.poll((0, 1), epoch=3, high_watermark=5)
+    s.poll((0, 1), process=51, epoch=3, high_watermark=4)
+    s.ops[-1] |= {"node": 2}
+    s.send(2, 1)
+    s.poll((1, 2), process=52, epoch=3, high_watermark=5)
+
+
 def high_watermarks_side_by_side(s: LogRun) -> None:
     s.send(1, 0)
     first, second = s.begin("poll", 50), s.begin("poll", 51)
@@ -306,6 +317,11 @@ POLLS: list[tuple[str, Told, Told]] = [
         high_watermark_back_under_another_leader,
     ),
     ("nonmonotonic-high-watermark", high_watermark_back, high_watermarks_side_by_side),
+    (
+        "nonmonotonic-high-watermark",
+        high_watermark_back,
+        high_watermark_back_while_the_last_leader_appends,
+    ),
     ("poll-skip", poll_skip, poll_over_a_gap),
     ("poll-skip", poll_after_another_assign, poll_after_an_assign),
     ("poll-skip", poll_skip, poll_after_an_assign_of_the_topic),
