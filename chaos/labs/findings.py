@@ -199,6 +199,12 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"Received unexpected invalid request error", r"Latest set of voters"),
             files=("__cluster_metadata-0/*.log", "__cluster_metadata-0/quorum-state"),
         ),
+        Finding(
+            section=23,
+            scenarios=("raised-min-isr",),
+            says=(r"handleBrokerUncleanShutdown", r"min\.insync\.replicas"),
+        ),
+        Finding(section=24, scenarios=("elr-upgrade",), says=(r"handleBrokerUncleanShutdown",)),
     )
 }
 
