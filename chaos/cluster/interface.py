@@ -257,6 +257,23 @@ class Reaped:
     trouble: str = ""  # why something of it is still there
 
 
+class Keeper(StrEnum):
+    """What keeps a cluster on this machine."""
+
+    USER = "user"  # `up`, and runs with --keep
+    RUN = "run"  # of a process that lives
+    DEAD = "dead"  # run: the next one removes what it left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A cluster of this user that is on the machine, whole or in parts."""
+
+    name: str
+    keeper: Keeper
+    directory: str = ""  # of its run
+
+
 @runtime_checkable
 class Described(Protocol):
     """Knows what its nodes are and how they were configured. Elsewhere all are controllers."""

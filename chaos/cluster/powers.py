@@ -234,6 +234,12 @@ class Wipeable(Protocol):
 
 
 @runtime_checkable
+class Enterable(Protocol):
+    def container(self, node: NodeId) -> str:
+        """The name of a node's container, for the engine's own tools."""
+
+
+@runtime_checkable
 class LogReading(Protocol):
     async def log(self, node: NodeId) -> str:
         """What all processes of a node have printed so far, whether one runs or not."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from chaos.bugs.catalogue import MUTATIONS
 from chaos.cluster.targets.kafka_settings import MOST
 from chaos.errors import UNREADABLE
-from chaos.nemesis.recorded import FAULTS
 from chaos.run.runtimes import RUNTIMES
 from chaos.scenario import SCENARIO_SETTINGS, SIM
 
@@ -105,14 +104,6 @@ def listed(names: Iterable[str]) -> str:
     for name in names:
         kinds.setdefault(name.rpartition("-")[0], []).append(name)
     return "\n".join(f"  {' '.join(of_kind)}" for of_kind in kinds.values())
-
-
-def fault(text: str) -> str:
-    if text not in FAULTS:
-        near = nearest(text, FAULTS)
-        known = f"like it: {', '.join(near)}" if near else f"known:\n{listed(FAULTS)}"
-        raise argparse.ArgumentTypeError(f"unknown fault {text!r}; {known}")
-    return text
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

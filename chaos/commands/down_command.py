@@ -16,7 +16,11 @@ def add_parser(commands: Commands) -> None:
         "and loop devices, with all injected faults.",
         examples="""\
             kraft-chaos down
-            kraft-chaos down five""",
+            kraft-chaos down five
+            kraft-chaos down --all""",
+    )
+    command.add_argument(
+        "--all", action="store_true", help="remove every one of them; runs that go on stay"
     )
     arguments.add_name(command)
     arguments.add_runtime(command)
@@ -25,6 +29,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Removes its injected faults with it."""
-    from chaos.play.playground import down
+    from chaos.play.playground import down, down_all
 
+    if parsed.all:
+        return down_all(parsed.runtime, as_json=parsed.json)
     return down(ground_of(parsed), as_json=parsed.json)

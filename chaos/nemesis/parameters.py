@@ -91,6 +91,38 @@ def _parameters(kind: type[Fault]) -> list[Field[Any]]:
     return [each for each in fields(kind) if each.name != "victim"]
 
 
+def ways_of(kind: type[Fault]) -> str:
+    """The parameters of a kind with the values of each, as they are given: `:mode=torn|lose-all`,
+    `:share=NUMBER`."""
+    hints = _hints(kind)
+    told = []
+    for each in _parameters(kind):
+        read = _read_by(hints[each.name])
+        values = "|".join(read) if issubclass(read, StrEnum) else "NUMBER"
+        told.append(f":{each.name}={values}")
+    return "".join(told)
+
+
+def named_alone(kind: type[Fault], name: str, victim: Victim, words: Words) -> Fault:
+    """As `with_parameters`, where the name of the kind decides a parameter that is not given:
+    `disk-full`, `partition-one-way`. Raises ValueError."""
+    hints = _hints(kind)
+    for each in _parameters(kind) if len(kind.kinds) > 1 else ():
+        read = _read_by(hints[each.name])
+        for value in read if issubclass(read, StrEnum) and each.name not in words else ():
+            found = with_parameters(kind, victim, {**words, each.name: value})
+            if found.kind == name:
+                return found
+    return with_parameters(kind, victim, words)
+
+
+def _read_by(hint: Any) -> type[Any]:
+    """The class of a parameter that may be left out."""
+    (read,) = [each for each in get_args(hint) or (hint,) if each is not NoneType]
+    found: type[Any] = read
+    return found
+
+
 def _text(value: float | StrEnum) -> str:
     """The shortest text that gives the same number."""
     if isinstance(value, float):
@@ -100,7 +132,10 @@ def _text(value: float | StrEnum) -> str:
 
 def _value(hint: Any, text: str) -> object:
     """Raises ValueError."""
-    (read,) = [each for each in get_args(hint) or (hint,) if each is not NoneType]
+    read = _read_by(hint)
     if issubclass(read, StrEnum) and text not in list(read):
         raise ValueError(f"{text!r} is not one of {', '.join(read)}")
-    return read(text)
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no number") from error

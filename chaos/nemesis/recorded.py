@@ -9,7 +9,7 @@ from chaos.cluster.interface import NodeId, Voted
 from chaos.errors import like
 from chaos.nemesis.fault import Aspect, Fault, Words
 from chaos.nemesis.kinds import BY_KIND, KINDS
-from chaos.nemesis.parameters import parameters_of, with_parameters
+from chaos.nemesis.parameters import named_alone, parameters_of, with_parameters
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,
@@ -146,6 +146,28 @@ def aimed_at(fault: Fault, node: NodeId) -> Fault:
     return replace(fault, victim=OneNode(node))
 
 
+def fault_told(word: str, victim: Victim | None) -> Fault:
+    """A fault by its name with its parameters, as people give it: `kill-leader`,
+    `power-off:mode=torn`. A victim that is given comes before the name's. Raises ValueError, which
+    names what there is."""
+    name, *words = word.split(":")
+    parameters = {}
+    for each in words:
+        key, equals, value = each.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"{word}: {each!r} is not NAME=VALUE")
+        parameters[key] = value
+    return fault_named(name, victim, parameters)
+
+
+def victim_told(word: str) -> Victim:
+    """As `victim_from`; the ValueError names what there is."""
+    try:
+        return victim_from(word)
+    except ValueError as error:
+        raise ValueError(f"unknown victim {word!r}; {like(word, VICTIM_WORDS)}") from error
+
+
 def fault_named(name: str, victim: Victim | None, parameters: Mapping[str, object]) -> Fault:
     """A fault by a name that has its victim (`kill-leader`), or by its kind, with a victim and
     parameters. Raises ValueError, which names what there is."""
@@ -162,7 +184,7 @@ def fault_named(name: str, victim: Victim | None, parameters: Mapping[str, objec
     if victim is None:
         raise ValueError(f"{name} needs a victim; with one in its name: {name}-leader")
     chosen = {each: str(value) for each, value in parameters.items()}
-    fault = with_parameters(kind, victim, {**words, **chosen})
+    fault = named_alone(kind, name, victim, {**words, **chosen})
     if name in BY_KIND and fault.kind != name:
         raise ValueError(f"{name} with {chosen or 'no parameters'} would be {fault.kind}")
     return fault

@@ -152,4 +152,34 @@ Victim = (
     | RandomBroker
     | AllBrokers
 )
+_IN_WORDS: dict[type, str] = {
+    ControllerLeader: "the leader of the metadata quorum, which is the active controller",
+    RandomFollower: "a voter that follows, drawn",
+    AllFollowers: "all voters that follow",
+    AllVoters: "all voters, the leader first",
+    RandomNode: "a running node, drawn",
+    RandomBroker: "a running broker, drawn",
+    AllBrokers: "all running brokers",
+    EligibleBroker: "a broker in an ELR, or else a running one, drawn",
+}
+
+
+def in_words(victim: Victim) -> str:
+    """What it stands for, for people who meet the name."""
+    match victim:
+        case OneNode(node):
+            return f"node {node}, whatever its role"
+        case PartitionLeader(partition):
+            return f"the leader of {partition or 'the first partition that has one'}"
+        case InSyncFollower(partition):
+            return f"a replica in sync of {partition or 'a partition'} that does not lead it, drawn"
+        case FollowerThatVoted(voted):
+            return f"a voter that follows and voted for {voted}, drawn"
+        case SomeNodes(count):
+            return f"{count} running nodes, drawn"
+        case LeaderAnd(count):
+            return f"the leader of the metadata quorum and {count} more, drawn"
+    return _IN_WORDS.get(type(victim), str(victim))
+
+
 OF_BROKERS = (PartitionLeader, InSyncFollower, EligibleBroker, RandomBroker, AllBrokers)

@@ -14,6 +14,7 @@ from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import Condition, Sight, Whole
 from chaos.nemesis.book import LastingFaults
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
+from chaos.nemesis.kinds import BY_AN_OPERATOR
 from chaos.nemesis.victims import OF_BROKERS, OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import Progress
@@ -56,6 +57,11 @@ def require(cluster: Cluster, fault: Fault) -> None:
         raise UsageError(f"unknown node {victim.node}; known: {known}")
     if isinstance(victim, OF_BROKERS) and not brokers_of(cluster):
         raise UsageError(f"{victim}: this cluster has no brokers")
+    if isinstance(fault, BY_AN_OPERATOR):
+        raise UsageError(
+            f"{fault.kind} changes the voters, which an operator of a run does\n"
+            f"  try: kraft-chaos chaos --faults {fault.kind}"
+        )
     missing = lacking(cluster, needs_of([fault]))
     if missing:
         raise OperatorError(
@@ -70,9 +76,21 @@ async def begin(
     rng: random.Random,
     links: tuple[Link, ...] | None = None,
 ) -> Hit:
-    """Let a fault begin beside those that last. `rng` draws among several possible victims;
-    `links`: some of those that it would cut. Raises OperatorError where there is no victim, or
-    another fault holds it."""
+    """Let a fault begin beside those that last, as `aim` aims it."""
+    nodes, links = await aim(cluster, fault, hits, rng, links)
+    return await inject(cluster, fault, nodes, links)
+
+
+async def aim(
+    cluster: Cluster,
+    fault: Fault,
+    hits: Sequence[Hit],
+    rng: random.Random,
+    links: tuple[Link, ...] | None = None,
+) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
+    """The nodes and links that a fault would hit now, beside those that last. `rng` draws among
+    several possible victims; `links`: some of those that it would cut. Raises OperatorError where
+    there is no victim, or another fault holds it."""
     view = PartitionView(cluster)
     try:
         nodes = await _with_probe(
@@ -85,7 +103,7 @@ async def begin(
         view.close()
     links = links_of(fault, nodes, cluster) if links is None else links
     await _require_free(cluster, fault, nodes, links, hits)
-    return await inject(cluster, fault, nodes, links)
+    return nodes, links
 
 
 async def _require_free(

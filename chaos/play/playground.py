@@ -9,12 +9,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, NodeId, Roles
+from chaos.cluster.interface import (
+    Cluster,
+    Described,
+    FaultEvidence,
+    Keeper,
+    Link,
+    NodeId,
+    Roles,
+)
 from chaos.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.fault import Hit
-from chaos.nemesis.recorded import FAULTS, aimed_at, fault_as_json, fault_from
-from chaos.play.by_hand import begin, create, end, require
+from chaos.nemesis.fault import Fault, Hit
+from chaos.nemesis.recorded import aimed_at, fault_as_json, fault_from
+from chaos.nemesis.victims import in_words
+from chaos.play.by_hand import aim, begin, create, end, require
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
 from chaos.run.runtimes import RUNTIMES, let_go
@@ -182,20 +191,56 @@ def down(ground: ClusterRef, *, as_json: bool = False) -> int:
     return 0
 
 
-def inject_fault(ground: ClusterRef, name: str, *, node: int | None, as_json: bool = False) -> int:
-    """Inject a fault into a running cluster; it lasts until `heal`."""
-    fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
+def down_all(runtime: str, *, as_json: bool = False) -> int:
+    """Remove every cluster that `up` or `run --keep` left; runs that go on are left alone."""
+    names = [each.name for each in RUNTIMES[runtime].standing() if each.keeper is Keeper.USER]
+    for name in names:
+        ground = ClusterRef(name=name, runtime=runtime)
+        with ground.attached() as cluster:
+            asyncio.run(cluster.destroy())
+        ground.injected.forget()
+        if not as_json:
+            sys.stdout.write(f"cluster {name} was removed\n")
+    if as_json:
+        sys.stdout.write(document({"removed": names}, runtime=runtime, target="") + "\n")
+    elif not names:
+        sys.stdout.write("no cluster is up\n")
+    return 0
+
+
+def inject_fault(
+    ground: ClusterRef,
+    fault: Fault,
+    *,
+    link: Link | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Inject a fault into a running cluster; it lasts until `heal`. `link`: only that one of those
+    that it would cut. With `dry_run` nothing is injected, and what it would hit is printed."""
+    links = None if link is None else (link,)
     with ground.attached() as cluster:
         _require_up(ground, cluster)
+        for node in () if link is None else (link.source, link.destination):
+            require(cluster, aimed_at(fault, node))
         require(cluster, fault)
         ground.injected.require_writable()
-        hit = asyncio.run(begin(cluster, fault, ground.injected.hits(), random.Random()))
-        ground.injected.add(hit)
+        hits, rng = ground.injected.hits(), random.Random()
+        if dry_run:
+            nodes, cut = asyncio.run(aim(cluster, fault, hits, rng, links))
+            hit = Hit(fault=fault, nodes=nodes, links=cut)
+        else:
+            hit = asyncio.run(begin(cluster, fault, hits, rng, links))
+            ground.injected.add(hit)
         version = cluster.version
     if as_json:
-        _print(ground, version, {"cluster": ground.name, **_row(hit)})
+        about = {"cluster": ground.name, "injected": not dry_run, "victim": in_words(fault.victim)}
+        _print(ground, version, {**about, **_row(hit)})
         return 0
-    sys.stdout.write(f"{title(hit)}\n")
+    sys.stdout.write(f"{title(hit)}: {in_words(fault.victim)}\n")
+    if dry_run:
+        sys.stdout.write("  nothing was injected\n")
+        return 0
     if not hit.evidence:
         sys.stdout.write("  its evidence is printed when it is healed\n")
     for of_node, evidence in hit.evidence.items():

@@ -7,12 +7,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chaos.errors import UsageError, like
+from chaos.errors import UsageError
 from chaos.nemesis.fault import Fault, SwarmSpec
 from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.kinds.cuts import PartialPartition
 from chaos.nemesis.kinds.links import SlowLinks
-from chaos.nemesis.recorded import FAULTS, VICTIM_WORDS, fault_named, victim_from
+from chaos.nemesis.recorded import FAULTS, fault_told, victim_told
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import Victim
 
@@ -82,7 +82,7 @@ class RandomFaults:
                 f"{self.every_s:g} s apart, unless faults overlap"
             )
         for victim in self.victims:
-            victim_named(victim)
+            victim_told(victim)
         _ = self.one_of_each
 
     @property
@@ -134,12 +134,10 @@ class RandomFaults:
 
     def _all_ways(self, word: str, rng: random.Random, nodes: int) -> list[Fault]:
         """The fault of that name, in each way in which a swarm draws it."""
-        name, *words = word.split(":")
-        victim = victim_named(rng.choice(self.victims))
-        if words or name in FAULTS or name not in _SPECS:
-            given = None if name in FAULTS else victim
-            return [fault_named(name, given, _parameters(word, words))]
-        drawn = [spec.make(rng, nodes) for spec in _SPECS[name] if spec.least_nodes <= nodes]
+        victim = victim_told(rng.choice(self.victims))
+        if word not in _SPECS:
+            return [fault_told(word, None if word.partition(":")[0] in FAULTS else victim)]
+        drawn = [spec.make(rng, nodes) for spec in _SPECS[word] if spec.least_nodes <= nodes]
         return [
             fault if isinstance(fault, _OF_THEIR_OWN) else _aimed(fault, victim) for fault in drawn
         ]
@@ -158,23 +156,5 @@ class RandomFaults:
         )
 
 
-def _parameters(word: str, words: Sequence[str]) -> Mapping[str, str]:
-    found = {}
-    for each in words:
-        name, equals, value = each.partition("=")
-        if not (name and equals and value):
-            raise ValueError(f"{word}: {each!r} is not NAME=VALUE")
-        found[name] = value
-    return found
-
-
 def _aimed(fault: Fault, victim: Victim) -> Fault:
     return replace(fault, victim=victim)
-
-
-def victim_named(word: str) -> Victim:
-    """Raises ValueError, which names what there is."""
-    try:
-        return victim_from(word)
-    except ValueError as error:
-        raise ValueError(f"unknown victim {word!r}; {like(word, VICTIM_WORDS)}") from error

@@ -6,12 +6,12 @@ machine's, where its runtime makes containers, or a simulated one, with virtual 
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from chaos.cluster.interface import Cluster, Hosted
+from chaos.cluster.interface import Cluster, Hosted, Standing
 from chaos.conditions import Conditions
 from chaos.recorder import Clock, MachineClock
 from chaos.scenario import SIM as SIM
@@ -50,6 +50,9 @@ class Runtime(Protocol):
     def attach(self, run_id: str) -> Cluster:
         """A running cluster. Raises UsageError if there is none with that name."""
 
+    def standing(self) -> Sequence[Standing]:
+        """All clusters of this user that are there, by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class DockerRuntime:
@@ -82,6 +85,11 @@ class DockerRuntime:
         from chaos.cluster.docker.clusters import attached_cluster
 
         return attached_cluster(run_id)
+
+    def standing(self) -> Sequence[Standing]:
+        from chaos.cluster.docker.clusters import standing_clusters
+
+        return standing_clusters()
 
 
 class World(Protocol):

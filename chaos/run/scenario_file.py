@@ -16,7 +16,7 @@ from typing import Any
 
 from chaos.cluster.interface import NodeId
 from chaos.errors import UsageError, explained
-from chaos.nemesis.recorded import fault_named
+from chaos.nemesis.recorded import fault_named, victim_told
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import OneNode, Victim
 from chaos.run.packages import SCENARIOS, offered, package_of
@@ -25,7 +25,6 @@ from chaos.run.random_faults import (
     OF_QUORUMS,
     RandomFaults,
     usual_hold,
-    victim_named,
 )
 from chaos.scenario import Scenario
 from workloads.workload import Load
@@ -199,7 +198,7 @@ def _window(row: object) -> Window:
     if "node" in row:
         victim = OneNode(NodeId(_whole("node", row["node"], least=1)))
     if "victim" in row:
-        victim = victim_named(_text("victim", row["victim"]))
+        victim = victim_told(_text("victim", row["victim"]))
     parameters = {name: _parameter(name, row[name]) for name in sorted(row.keys() - _FAULT_KEYS)}
     fault = fault_named(_text("fault", row["fault"]), victim, parameters)
     return Window(

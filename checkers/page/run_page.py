@@ -164,7 +164,7 @@ def _excerpt(node: int, path: Path, info: RunInfo, result: CheckResult) -> Marku
     return joined(head, body)
 
 
-def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
+def read_lines(text: str, info: RunInfo, longest: int = _LINE_LENGTH) -> Iterator[LogLine]:
     """Every line with its time, or that of the line before it; in the order of the file."""
     started_ms = datetime.fromisoformat(info.started_utc).timestamp() * 1_000
     at_ns = 0
@@ -175,7 +175,7 @@ def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
             line = timed.rest
         elif told := _TRACE_TIME.search(line):
             at_ns = int(told[1]) - info.started_mono_ns
-        yield LogLine(at_ns=at_ns, text=clipped(line, _LINE_LENGTH))
+        yield LogLine(at_ns=at_ns, text=clipped(line, longest))
 
 
 def most_telling(lines: Sequence[LogLine], result: CheckResult) -> list[LogLine]:

@@ -4,13 +4,13 @@ python -m tests.support.fake_harness [--toothless] [--break-at STEP] [--endless-
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from chaos.cli import main
-from chaos.cluster.interface import Cluster
+from chaos.cluster.interface import Cluster, Keeper, Standing
 from chaos.conditions import Conditions
 from chaos.run import judging
 from chaos.run.runtimes import RUNTIMES
@@ -48,6 +48,13 @@ class FakeRuntime:
 
     def attach(self, run_id: str) -> Cluster:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
+
+    def standing(self) -> Sequence[Standing]:
+        return [
+            Standing(name=cluster.run_id, keeper=Keeper.USER)
+            for cluster in self.made
+            if not cluster.destroyed
+        ]
 
 
 def judge_for_ever(*_: object, **__: object) -> NoReturn:

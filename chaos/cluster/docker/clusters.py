@@ -17,9 +17,15 @@ from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
 from chaos.cluster.docker.power_cuts import Power
-from chaos.cluster.docker.registry import kept, left_of
+from chaos.cluster.docker.registry import kept, left_of, standing
 from chaos.cluster.fault_evidence import IN_ORDER
-from chaos.cluster.interface import DiskTrouble, FaultEvidence, NodeId, PowerCutMode
+from chaos.cluster.interface import (
+    DiskTrouble,
+    FaultEvidence,
+    NodeId,
+    PowerCutMode,
+    Standing,
+)
 from chaos.cluster.powers import DiskCopies
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import DATA, Reformatting, Switching, Target
@@ -265,6 +271,15 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
         cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
         cluster.adopt(parts)
         return cluster
+
+
+def standing_clusters() -> Sequence[Standing]:
+    """All clusters of this user on the engine. Raises SetupError without one."""
+    client = docker_engine.require()
+    try:
+        return standing(client)
+    finally:
+        client.close()
 
 
 @contextmanager

@@ -159,6 +159,9 @@ class DockerCluster(OfTarget[Target]):
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
 
+    def container(self, node: NodeId) -> str:
+        return str(self._parts.containers[node].name)
+
     async def log(self, node: NodeId) -> str:
         printed: bytes = await self._gate.run(self._parts.containers[node].logs)
         return printed.decode("utf-8", errors="replace")

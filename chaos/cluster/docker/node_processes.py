@@ -1,7 +1,7 @@
 """The processes of a cluster's nodes: starts, stops, kills, pauses and inspects them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +13,8 @@ from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.power_cuts import kill as kill_container
 from chaos.cluster.docker.readiness import last_words
 from chaos.cluster.interface import FaultEvidence, NodeId, NodeStatus, UnaskedEnd
+
+_IN_THE_KERNEL_S = 0.5  # at a time, of a thread that writes to a disk
 
 
 class NodeProcesses:
@@ -61,9 +63,8 @@ class NodeProcesses:
             return NodeStatus.OFF
         agent = self._parts.agent
         paused = bool(state["Paused"])
-        if agent is not None:
-            threads = str(agent.call("states", pid=state["Pid"]))
-            paused = paused or fault_evidence.of_pause(threads).bit
+        if agent is not None and not paused:
+            paused = is_paused(lambda: str(agent.call("states", pid=state["Pid"])))
         return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
 
     def start(self, node: NodeId) -> bool:
@@ -164,3 +165,14 @@ def mono_ns_of(finished_at: str) -> int:
     """The monotonic time of a moment for which the engine has the wall clock, in RFC 3339."""
     ago_s = time.time() - datetime.fromisoformat(finished_at).timestamp()
     return time.monotonic_ns() - int(ago_s * 1e9)
+
+
+def is_paused(look: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> bool:
+    """Whether all threads of a node stand still, by the letters of their states. A node that is
+    looked at in the middle of an fsync, all of its threads in the kernel (D), is looked at again:
+    it moves soon, unless it is paused, or its disk hangs."""
+    deadline = clock() + _IN_THE_KERNEL_S
+    while True:
+        states = look()
+        if set(states) != {"D"} or clock() > deadline:
+            return fault_evidence.of_pause(states).bit

@@ -105,6 +105,7 @@ SETTLE_WITHIN_S = 1.0
 SETTLED_AFTER_S = 0.02  # without a change
 FURTHER_LOOKS = 2  # a connection that breaks beside a probe can hide its outcome
 MEMORY = "cut "
+LATENCY = "latency"
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless if it arrives
 
 
@@ -127,8 +128,8 @@ class _Seen:
 
 
 class ProxyLinks:
-    """All links of one cluster. The agent remembers which are cut, for a process that attaches
-    later."""
+    """All links of one cluster. The agent remembers which are cut, and how slow all are, for a
+    process that attaches later."""
 
     def __init__(self, api: ToxiproxyApi, topology: Topology, agent: Agent | None) -> None:
         self._api = api
@@ -138,7 +139,7 @@ class ProxyLinks:
         self._stopped = {
             (proxy.name, stream) for link in self._cut for proxy, stream in self._paths(link)
         }
-        self._latency_ms = 0
+        self._latency_ms = _recall_latency(agent) if agent else 0
 
     def cut(self, links: Sequence[Link]) -> None:
         new = [link for link in links if link not in self._cut]
@@ -194,9 +195,14 @@ class ProxyLinks:
 
     def slow(self, latency_ms: int) -> None:
         """Delay every link in both directions."""
-        self._latency_ms = latency_ms
+        self._remember_latency(latency_ms)
         for proxy in self._all():
             self._slow(proxy)
+
+    def _remember_latency(self, latency_ms: int) -> None:
+        self._latency_ms = latency_ms
+        if self._agent is not None:
+            self._agent.call("remember", key=LATENCY, value=str(latency_ms or ""))
 
     def _slow(self, proxy: ProxyEntry) -> None:
         for stream in Stream:
@@ -217,7 +223,8 @@ class ProxyLinks:
         for proxy in self._all():
             for stream in Stream:
                 self._api.hurry(proxy.name, stream)
-        latency_ms, self._latency_ms = self._latency_ms, 0
+        latency_ms = self._latency_ms
+        self._remember_latency(0)
         quickest: dict[Link, float] = {}
         for (link, _), answer_ms in zip(probed, answers, strict=False):
             quickest[link] = min(answer_ms, quickest.get(link, answer_ms))
@@ -375,6 +382,10 @@ class ProxyLinks:
             opposite_stops=self._stops(back, seen, wanted=True),
             opposite_probes=() if back in self._cut else self._probes_along(back, seen),
         )
+
+
+def _recall_latency(agent: Agent) -> int:
+    return int(agent.call("recall", prefix=LATENCY).get(LATENCY, 0))
 
 
 def _recall(agent: Agent) -> dict[Link, Counters]:

@@ -30,7 +30,7 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.labels import ContainerRole, Owner, RunLabels
-from chaos.cluster.interface import Reaped
+from chaos.cluster.interface import Keeper, Reaped, Standing
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, SECOND_LOG_DIRECTORY
 from chaos.container_files import copy_out
 from chaos.setup.shell import cache_dir, runtime_dir
@@ -236,6 +236,24 @@ def _labels_of_all(client: docker.DockerClient, chosen: dict[str, str]) -> Itera
         yield row["Labels"]
     for row in client.api.volumes(filters=chosen)["Volumes"] or []:
         yield row["Labels"]
+
+
+def standing(client: docker.DockerClient) -> list[Standing]:
+    """All that this user's runs have on the engine."""
+    return [
+        Standing(name=run_id, keeper=_keeper(run_id, owner), directory=directory)
+        for run_id, (owner, directory) in sorted(_runs(client).items())
+    ]
+
+
+def _keeper(run_id: str, owner: Owner) -> Keeper:
+    if owner is Owner.KEPT:
+        return Keeper.USER
+    lock = RunLock(run_id)
+    if not lock.acquire():
+        return Keeper.RUN
+    lock.release()
+    return Keeper.DEAD
 
 
 def kept(client: docker.DockerClient) -> list[str]:

@@ -67,6 +67,17 @@ KINDS: tuple[type[Fault], ...] = (
 )
 
 BY_KIND: dict[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
+# An operator changes the voters in these, and is needed until the cure: they begin in runs only.
+BY_AN_OPERATOR: tuple[type[Fault], ...] = (
+    voters.LoseDisk,
+    voters.RemoveVoter,
+    voters.RemoveLeadingDirectory,
+    switches.SwitchVoter,
+    removals.RestartRemoved,
+    removals.RemoveForGood,
+    removals.KillRemoved,
+    additions.AddBroker,
+)
 MENACES: Mapping[str, SwarmSpec] = {
     name: spec for kind in KINDS for name, spec in kind.swarm_specs.items()
 }

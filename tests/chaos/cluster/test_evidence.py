@@ -1,9 +1,11 @@
 """A fault without effect must not look like one."""
 
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
+from chaos.cluster.docker.node_processes import is_paused
 from chaos.cluster.fault_evidence import (
     CutMeasured,
     Passage,
@@ -222,3 +224,20 @@ def test_a_power_cut_without_effect_did_not_bite(seen: PowerCutMeasured, why: st
     evidence = of_power_cut(seen)
     assert not evidence.bit
     assert why in evidence.what
+
+
+@pytest.mark.parametrize(
+    ("seen", "paused"),
+    [
+        (["T"], True),
+        (["TD"], True),
+        (["S"], False),
+        (["D", "D", "S"], False),
+        (["D", "T"], True),
+        (["D"] * 100, True),
+        ([""], False),
+    ],
+)
+def test_a_node_in_the_middle_of_an_fsync_is_not_paused(seen: list[str], paused: bool) -> None:
+    looks, times = iter(seen), count(step=0.01)
+    assert is_paused(lambda: next(looks), lambda: float(next(times))) is paused

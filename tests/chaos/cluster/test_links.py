@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -13,6 +14,9 @@ from chaos.cluster.docker.proxy_links import ProxyLinks
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, Link, NodeId
 from tests.chaos.cluster.test_topology import topology
+
+if TYPE_CHECKING:
+    from chaos.cluster.docker.agent import Agent
 
 THERE, BACK = Link(NodeId(1), NodeId(2)), Link(NodeId(2), NodeId(1))
 STOPPED_THERE = {("link-1-2", "upstream"), ("link-2-1", "downstream")}
@@ -195,3 +199,35 @@ def test_a_second_proxy_that_hangs_is_made_anew_in_its_place(server: Toxics) -> 
     links.cut([THERE])
     assert server.hang_on is None
     assert server.stopped == DOUBLE
+
+
+class Remembering:
+    """An agent that remembers words, and whose probes take long."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, str] = {}
+
+    def call(self, operation: str, **words: str) -> dict[str, str]:
+        if operation == "remember":
+            self.words[words["key"]] = words["value"]
+            return {}
+        assert operation == "recall"
+        found = self.words.items()
+        return {key: word for key, word in found if word and key.startswith(words["prefix"])}
+
+    def each(self, operation: str, probes: list[object]) -> list[float]:
+        assert operation == "knock_ms"
+        return [210.0] * len(probes)
+
+
+def test_how_slow_links_are_is_known_to_a_process_that_attaches_later(server: Toxics) -> None:
+    """`heal` is another process than `inject`."""
+    agent = Remembering()
+    pids = {NodeId(1): 11, NodeId(2): 12}
+    ProxyLinks(api(server), topology(), cast("Agent", agent)).slow(100)
+    later = ProxyLinks(api(server), topology(), cast("Agent", agent))
+    evidence = later.quicken(pids)
+    assert evidence.bit, evidence.what
+    assert server.of("latency") == set()
+    unhurt = ProxyLinks(api(server), topology(), cast("Agent", agent))
+    assert not unhurt.quicken(pids).bit
