@@ -10,12 +10,16 @@ the kernel's own file, never by a path. Numba itself looks only at the file of a
 go on using code that was compiled before the functions that it calls, or the classes that it takes,
 were changed.
 
+A directory that no process used for a month is removed when others are made.
+
 Compiling all takes a minute or more. The first kernel that is compiled, not loaded, is logged as a
 warning, which goes to stderr by default.
 """
 
 import logging
 import os
+import shutil
+import time
 from collections.abc import Callable
 from hashlib import blake2s
 from pathlib import Path
@@ -27,6 +31,7 @@ from numba.core import event as events
 
 _HERE = Path(__file__).parent
 _LOG = logging.getLogger(__name__)
+_KEPT_S = 30 * 86_400.0  # unused
 
 
 def _digest(*sources: bytes) -> str:
@@ -45,8 +50,20 @@ def _cache_directory() -> Path | None:
         except (OSError, RuntimeError):  # a user without a home is a RuntimeError
             continue
         if os.access(directory, os.W_OK):
+            os.utime(directory)  # in use
             return directory
     return None
+
+
+def remove_unused(directory: Path) -> None:
+    """Of the kernels beside those in `directory`, the ones that no process used for a month."""
+    for other in directory.parent.glob("kernels-*"):
+        try:
+            unused_s = time.time() - other.stat().st_mtime
+        except FileNotFoundError:  # another process does the same
+            continue
+        if other != directory and unused_s > _KEPT_S:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _user_cache() -> Path:
@@ -101,6 +118,8 @@ class _FirstCompilation(events.Listener):
         if not self._said:
             self._said = True
             _LOG.warning("compiling the checkers' kernels; the first time takes a minute or more")
+            if _CACHE is not None:
+                remove_unused(_CACHE)
 
     def on_end(self, event: object) -> None:
         del event

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from checkers.linearizability import compiled
@@ -65,3 +66,25 @@ def test_what_may_write_nothing_else_keeps_kernels_beside_the_sources(tmp_path: 
     assert said(directory, no_directory)
     beside = directory / "checkers" / "linearizability" / "__pycache__"
     assert len(list(beside.glob("kernels-*/*/kernels.*.nbi"))) == 2
+
+
+def test_kernels_that_no_process_used_for_a_month_are_removed_when_others_are_made(
+    tmp_path: Path,
+) -> None:
+    cache = tmp_path / "cache"
+    old, young = (cache / "kraft-chaos" / f"kernels-{name}" for name in ("old", "young"))
+    for directory, days in ((old, 31), (young, 29)):
+        (directory / "inside").mkdir(parents=True)
+        os.utime(directory, times=(0, time.time() - days * 86_400))
+    others = cache / "kraft-chaos" / "clients"
+    others.mkdir()
+    os.utime(others, times=(0, 0))
+    one = checkout(tmp_path / "one")
+    assert said(one, cache)
+    assert not old.exists()
+    assert young.exists()
+    assert others.exists()
+    (own,) = {each.parent.parent for each in cache.glob("kraft-chaos/kernels-*/*/kernels.*.nbi")}
+    os.utime(own, times=(0, 0))
+    assert said(one, cache) == ""
+    assert time.time() - own.stat().st_mtime < 60, "loading is use"
