@@ -14,11 +14,12 @@ from chaos.cluster.targets.named import NODE, is_kafka, is_mixed
 from chaos.cluster.targets.own_brokers import ROLES
 from chaos.errors import UsageError
 from chaos.nightly.matrix import pairwise
-from chaos.nightly.settings import NightSettings
+from chaos.nightly.settings import NightSettings, own_scenarios
 from chaos.releases import KAFKA, made_of
 from chaos.run.plan_files import plan_as_json
 from chaos.run.planning import Choices, plan_of, scenario_of, sparing_load
 from chaos.run.runtimes import DOCKER
+from chaos.run.scenario_file import ScenarioFile
 from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.swarm import SWARM
@@ -90,7 +91,12 @@ class Slot:
 def slot_from(content: Mapping[str, Any]) -> Slot:
     """From `as_json`."""
     chores = content["choices"]["chores"]
-    choices = {**content["choices"], "chores": None if chores is None else tuple(chores)}
+    file = content["choices"].get("file")  # an older night's have none
+    choices = {
+        **content["choices"],
+        "chores": None if chores is None else tuple(chores),
+        "file": None if file is None else ScenarioFile(**file),
+    }
     return Slot(
         part=Part(content["part"]),
         choices=Choices(**choices),
@@ -138,7 +144,8 @@ def exploration(settings: NightSettings, night: str, runtime: str, number: int) 
 @cache
 def _swarms(settings: NightSettings, runtime: str) -> list[tuple[str, str]]:
     """Each with each target that it takes."""
-    pairs = product(_EXPLORED, _targets(settings, runtime))
+    explored = (*_EXPLORED, *_own(settings))
+    pairs = product(explored, _targets(settings, runtime))
     return [
         (scenario, target)
         for scenario, target in pairs
@@ -184,7 +191,7 @@ def _elsewhere(
     """The same on another target, with what is expected there; None where it cannot be had."""
     if choices.mutation or (runtime == SIM and target != NODE):
         return None
-    scenario = scenario_of(choices.scenario)
+    scenario = scenario_of(choices.scenario, choices.file)
     side = scenario.side_with(target, choices.settings) if choices.side else None
     if (choices.side and side is None) or not _is_told_of(scenario, target):
         return None
@@ -210,10 +217,12 @@ def _targets(settings: NightSettings, runtime: str) -> tuple[str, ...]:
 def _choices(
     settings: NightSettings, scenario: str, seed: int, target: str, runtime: str
 ) -> Choices:
-    concurrency, rate = sparing_load(scenario) if runtime == SIM else (None, 0.0)
-    draws = scenario_of(scenario).script is None
+    file = own_scenarios(settings.files).get(scenario)
+    concurrency, rate = sparing_load(scenario, file) if runtime == SIM else (None, 0.0)
+    draws = scenario_of(scenario, file).script is None
     return Choices(
         scenario=scenario,
+        file=file,
         seed=seed,
         # A seed draws quorums that only virtual time has.
         nodes=3 + 2 * (seed % 2) if scenario == SWARM.name and runtime == DOCKER else None,
@@ -269,8 +278,14 @@ def _canary(mutation: Mutation, runtime: str) -> Slot:
 
 
 def _scenarios(settings: NightSettings) -> list[Scenario]:
-    named = settings.scenarios or tuple(SCENARIOS)
-    return [SCENARIOS[name] for name in named if name not in settings.without]
+    own = own_scenarios(settings.files)
+    named = settings.scenarios or (*SCENARIOS, *own)
+    return [scenario_of(name, own.get(name)) for name in named if name not in settings.without]
+
+
+def _own(settings: NightSettings) -> list[str]:
+    """The names of the team's own scenarios that a seed may draw anew each night."""
+    return [name for name in own_scenarios(settings.files) if name not in settings.without]
 
 
 def _stories(settings: NightSettings, seed: int) -> Iterator[Slot]:

@@ -5,6 +5,7 @@
     targets = ["node", "kafka"]
     settings = ["", "elr=off"]      # tried with every scenario that takes them
     without = ["bootstrap-race"]    # scenarios
+    files = ["chaos.toml"]          # that have scenarios of the team's own
     notify = "./tell-the-team"       # gets the night as JSON on stdin
 
 Options of the command line come before the file's.
@@ -14,11 +15,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from chaos.cluster.targets.named import NODE
 from chaos.errors import UsageError
+from chaos.run.scenario_file import ScenarioFile, read_scenario_file, scenarios_in
 from chaos.scenarios import SCENARIOS
 
 FILE = "kraft-chaos.toml"
@@ -38,6 +41,7 @@ class NightSettings:
     targets: tuple[str, ...] = (NODE,)
     runtime: str = ""
     scenarios: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # scenario files, by path; all that they have is tried too
     without: tuple[str, ...] = ()
     settings: tuple[str, ...] = ("", "elr=off")  # `a=b c=d`
     roles: tuple[str, ...] = ("", "combined")
@@ -66,10 +70,21 @@ def settings_from(content: Mapping[str, Any]) -> NightSettings:
             default = known[name].default
             values[name] = _like(name, value, default)
     found = NightSettings(**values)
+    known_names = {*SCENARIOS, *own_scenarios(found.files)}
     for name in (*found.scenarios, *found.without):
-        if name not in SCENARIOS:
+        if name not in known_names:
             raise UsageError(f"[{_TABLE}] names the scenario {name!r}\n  try: kraft-chaos list")
     return found
+
+
+@cache
+def own_scenarios(files: tuple[str, ...]) -> Mapping[str, ScenarioFile]:
+    """The scenarios of these files, by name, each with its file as it is now. Raises UsageError."""
+    read = [read_scenario_file(Path(each)) for each in files]
+    try:
+        return {name: file for file in read for name in scenarios_in(file)}
+    except ValueError as error:
+        raise UsageError(f"files: {error}") from error
 
 
 def _like(name: str, value: Any, default: object) -> Any:

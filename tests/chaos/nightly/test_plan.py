@@ -21,7 +21,7 @@ from chaos.nightly.plan import (
     triage,
 )
 from chaos.nightly.running import RunOrder, broken_row, order_from, perform
-from chaos.nightly.settings import NightSettings, budget_s, read_settings
+from chaos.nightly.settings import NightSettings, budget_s, read_settings, settings_from
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import Choices, plan_of
 from chaos.run.runtimes import DOCKER
@@ -98,6 +98,30 @@ def test_a_slot_comes_back_from_its_json() -> None:
         again = slot_from(json.loads(json.dumps(slot.as_json())))
         assert again.key(NIGHT, "c") == slot.key(NIGHT, "c")
         assert again.as_json() == slot.as_json()
+
+
+def test_scenarios_of_own_files_are_in_the_matrix_and_get_fresh_seeds_each_night(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "mine"\n[random]\nfaults = ["kill", "pause"]\n')
+    asked = {"runtime": "sim", "files": [str(file)], "canaries": 0}
+    settings = settings_from({**asked, "scenarios": ["mine"]})
+    (slot,) = slots_of(settings, NIGHT, ())
+    assert (slot.part, slot.choices.scenario) == (Part.MATRIX, "mine")
+    again = slot_from(json.loads(json.dumps(slot.as_json())))
+    file.unlink()
+    assert again == slot, "it has the text of the file"
+    assert {window.fault.kind for window in plan_of(again.choices).drawn().windows} == {
+        "kill",
+        "pause",
+    }
+    drawn = [exploration(settings, NIGHT, SIM, number) for number in range(3)]
+    assert [each.choices.scenario for each in drawn if each] == ["swarm", "swarm-brokers", "mine"]
+    assert not any(
+        each.choices.scenario == "mine"
+        for each in slots_of(settings_from({**asked, "without": ["mine"]}), NIGHT, ())
+    )
 
 
 def test_the_same_plan_has_another_key_in_another_night_commit_and_attempt() -> None:
@@ -306,6 +330,7 @@ def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults
         ("[nightly]\ncanaries = true", "canaries cannot be True"),
         ("[nightly]\nkeep_nights = 1.5", "keep_nights cannot be 1.5"),
         ("[nightly]\nwithout = ['nothing']", "names the scenario 'nothing'"),
+        ("[nightly]\nfiles = ['no/where.toml']", "--scenario-file: No such file"),
         ("[nightly", "kraft-chaos.toml: "),
     ],
 )
