@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaos.campaign.coverage import Fingerprint, fingerprints
 from chaos.campaign.recorded_run import NARRATIVE, plan_of_run, run_directory, write_narrative
+from chaos.campaign.repeated_runs import RepeatedRuns, in_containers
 from chaos.campaign.shrinker import OutOfTimeError, Shrinker
 from chaos.cluster.targets.named import NODE
 from chaos.errors import OperatorError
@@ -24,14 +25,81 @@ from checkers.verdict import Verdict, counted
 from checkers.verdict_file import as_row
 
 
+def shrink_repeating(
+    named: Path, runtime: str, minutes: float, tries: int, out: Path, *, as_json: bool = False
+) -> int:
+    """0 if a run that fails alike was kept, the smallest that repeated runs in containers showed:
+    each plan is tried up to so many times."""
+    recorded = run_directory(named)
+    plan = replace(plan_of_run(named), runtime=runtime)
+    if plan.script is not None:
+        raise OperatorError(
+            f"{recorded} cannot be shrunk in containers: its steps wait for each other, and none "
+            f"can be left out\n  try: kraft-chaos repro {recorded}"
+        )
+    wanted = _wanted(recorded)
+    progress = ConsoleProgress()
+    out.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".shrink-", dir=out))
+    try:
+        rules = sorted({each.rule for each in wanted})
+        progress.tell(f"looking for the least that breaks  {' or  '.join(rules)}")
+        repeated = RepeatedRuns(
+            rules,
+            tries=tries,
+            within_s=60 * minutes,
+            run=in_containers(scratch),
+            tell=progress.tell,
+        )
+        best = repeated.shrink(plan)
+        if best is None:
+            raise OperatorError(
+                f"{recorded} cannot be shrunk: in {counted(repeated.runs, 'run')} it did not fail "
+                f"alike again\n  try: kraft-chaos repro {recorded}, or --tries {2 * tries}"
+            )
+        directory = _moved(best.ran.directory, out)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    again = replay_line(str(directory))
+    narrative = write_narrative(read_run(directory), best.ran.judgement, again)
+    if as_json:
+        about = {
+            **as_row(best.ran.judgement),
+            "failed": 1,
+            "tries": best.tries,
+            "runs": repeated.runs,
+            "narrative": str(narrative),
+        }
+        sys.stdout.write(of_run(directory, about) + "\n")
+        return 0
+    sys.stdout.write(
+        f"{best.ran.judgement.sentence}\n"
+        f"  was    {counted(len(plan.drawn().windows), 'fault')}, {plan.duration_s:g} s, "
+        f"{counted(plan.load.concurrency, 'client')}\n"
+        f"  is     {best}\n  took   {counted(repeated.runs, 'run')}\n"
+        f"  narrative  {narrative}\n  again      {again}\n"
+        f"  how often  kraft-chaos repro {directory} --times 10\n"
+    )
+    return 0
+
+
+def _moved(directory: Path, out: Path) -> Path:
+    kept = out / directory.name
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = out / f"{directory.name}-{number}"
+    return directory.rename(kept)
+
+
 def shrink(named: Path, minutes: float, out: Path, *, as_json: bool = False) -> int:
     """0 if a smaller run that fails alike was kept, with its narrative."""
     recorded = run_directory(named)
     plan = plan_of_run(named)
     if plan.target != NODE:
         raise OperatorError(
-            f"{recorded} cannot be shrunk: shrinking runs in virtual time, and {plan.target} runs "
-            f"only in containers\n  try: kraft-chaos replay {recorded}"
+            f"{recorded} cannot be shrunk in virtual time: {plan.target} runs only in containers\n"
+            f"  try: kraft-chaos shrink {recorded} --runtime docker --minutes 60"
         )
     wanted = _wanted(recorded)
     simulated = plan.runtime == SIM
@@ -107,9 +175,10 @@ def _require_failure(
     except OutOfTimeError:
         fails = False
     if not fails:
+        step = "shrink {} --runtime docker --minutes 60" if rules else "replay {} --runtime sim"
         raise OperatorError(
             f"{recorded} cannot be shrunk: in virtual time it does not fail in the same way\n"
-            f"  try: kraft-chaos replay {recorded} --runtime sim"
+            f"  try: kraft-chaos {step.format(recorded)}"
         )
 
 

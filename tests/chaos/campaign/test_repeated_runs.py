@@ -1,0 +1,113 @@
+"""Shrinking by repeated runs in containers, with runs that are made up."""
+
+from collections.abc import Callable, Collection
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chaos.campaign.repeated_runs import RepeatedRuns
+from chaos.run.launch import Ran
+from chaos.run.plan import RunPlan
+from chaos.run.planning import Choices, plan_of
+from chaos.run.scenario_file import ScenarioFile
+from checkers.verdict import Judgement, Verdict
+
+RULE = "log-durability"
+FAULTS = """name = "mine"
+duration_s = 60
+[random]
+faults = ["kill", "pause", "partition"]
+every_s = 5
+hold_s = [1, 3]
+"""
+
+
+@pytest.fixture
+def plan() -> RunPlan:
+    file = ScenarioFile(name="mine.toml", text=FAULTS)
+    return plan_of(Choices(scenario="mine", file=file, seed=1, runtime="docker")).settled()
+
+
+class MadeUp:
+    """Runs that break a rule where `fails` says so of a plan; the n-th run of all is given too."""
+
+    def __init__(self, directory: Path, fails: Callable[[RunPlan, int], bool]) -> None:
+        self.directory = directory
+        self.plans: list[RunPlan] = []
+        self._fails = fails
+
+    def __call__(self, plan: RunPlan) -> tuple[Ran, Collection[str]]:
+        self.plans.append(plan)
+        number = len(self.plans)
+        place = self.directory / str(number)
+        place.mkdir()
+        fails = self._fails(plan, number)
+        verdict = Verdict.INVALID if fails else Verdict.VALID
+        judgement = Judgement(run_id="x", verdict=verdict, sentence="", results=())
+        ran = Ran(judgement=judgement, directory=place, interrupted=False, duration_s=1.0)
+        return ran, ["another", RULE] if fails else ["another"]
+
+
+def shrunk(
+    plan: RunPlan, runs: MadeUp, *, tries: int = 1, within_s: float = 1e6, costs_s: float = 1.0
+) -> RepeatedRuns:
+    times = count(step=costs_s)
+    found = RepeatedRuns(
+        [RULE],
+        tries=tries,
+        within_s=within_s,
+        run=runs,
+        tell=lambda _: None,
+        clock=lambda: float(next(times)),
+    )
+    found.shrink(plan)
+    return found
+
+
+def kinds(plan: RunPlan) -> list[str]:
+    return [window.fault.kind for window in plan.drawn().windows]
+
+
+def test_one_fault_little_time_and_few_clients_are_left(plan: RunPlan, tmp_path: Path) -> None:
+    runs = MadeUp(tmp_path, lambda each, _: "pause" in kinds(each))
+    best = shrunk(plan, runs).best
+    assert best is not None
+    assert kinds(best.plan) == ["pause"]
+    (window,) = best.plan.drawn().windows
+    assert window.at_s == 1.0
+    assert best.plan.duration_s == best.plan.drawn().duration_s == pytest.approx(window.end_s + 2)
+    assert best.plan.load.concurrency == 2
+    assert [each.name for each in tmp_path.iterdir()] == [best.ran.directory.name]
+
+
+def test_clients_that_are_needed_stay(plan: RunPlan, tmp_path: Path) -> None:
+    runs = MadeUp(tmp_path, lambda each, _: each.load.concurrency >= 8)
+    best = shrunk(plan, runs).best
+    assert best is not None
+    assert (kinds(best.plan), best.plan.load.concurrency) == ([], 10)
+
+
+def test_a_failure_that_needs_luck_is_tried_several_times(plan: RunPlan, tmp_path: Path) -> None:
+    best = shrunk(plan, MadeUp(tmp_path, lambda _, number: number % 2 == 0), tries=2).best
+    assert best is not None
+    assert (best.tries, kinds(best.plan)) == (2, [])
+    assert "failed alike in 1 of 2 runs" in str(best)
+
+
+def test_what_does_not_fail_again_is_told_and_leaves_nothing(plan: RunPlan, tmp_path: Path) -> None:
+    runs = MadeUp(tmp_path, lambda _plan, _number: False)
+    found = shrunk(plan, runs, tries=3)
+    assert (found.best, found.runs) == (None, 3)
+    assert not list(tmp_path.iterdir())
+
+
+def test_when_the_time_is_up_the_smallest_so_far_is_the_result(
+    plan: RunPlan, tmp_path: Path
+) -> None:
+    runs = MadeUp(tmp_path, lambda each, _: {"pause", "kill"} <= set(kinds(each)))
+    found = shrunk(plan, runs, within_s=5.5)
+    assert found.best is not None
+    assert 0 < found.runs <= 6
+    assert {"pause", "kill"} <= set(kinds(found.best.plan))
+    assert len(list(tmp_path.iterdir())) == 1
