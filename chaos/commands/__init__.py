@@ -19,6 +19,7 @@
     audit_command.py         the durability audit
     model_check_command.py   the model check
     finding_command.py       findings in Apache Kafka
+    releases_command.py      its releases, and what was looked for in each
     selftest_command.py      plants bugs, each of which the judge must find
     doctor_command.py        what this machine has and lacks
     examination.py           examines it; also before a night begins

@@ -26,6 +26,8 @@ from checkers.verdict_file import read_verdict
 
 _CHECKOUT = "\n  try: again from a full checkout of the repository"
 _SCRIPTS = Path(__file__).with_name("finding_scripts")
+_HEAD = re.compile(r"\| \| (4\.\d+\.\d+ \| )+command \|")
+_ROW = re.compile(r"\| (\d+)\. ")
 _SECTION = re.compile(r"^## (\d+)\. (.*)$", re.MULTILINE)
 
 
@@ -207,6 +209,35 @@ FINDINGS: Mapping[str, Finding] = {
         Finding(section=24, scenarios=("elr-upgrade",), says=(r"handleBrokerUncleanShutdown",)),
     )
 }
+
+
+def tried() -> Mapping[str, Sequence[tuple[int, str]]]:
+    """By release, which findings were looked for in it, by their numbers, and what was seen: the
+    rows of the page's table. A release without a column stands within a cell. Raises
+    OperatorError."""
+    page = repository() / "docs" / "results" / "findings.md"
+    try:
+        lines = page.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise OperatorError(f"{page}: {error.strerror}{_CHECKOUT}") from error
+    head = next((line for line in lines if _HEAD.match(line)), "")
+    columns = _cells(head)[1:-1]
+    found: dict[str, dict[int, str]] = {}
+    for line in lines:
+        if (row := _ROW.match(line)) is None:
+            continue
+        number = int(row.group(1))
+        for release, cell in zip(columns, _cells(line)[1:-1], strict=True):
+            own, *others = re.split(r"\b[Oo]n (4\.\d+\.\d+),? ?", cell)
+            if not own.startswith("not run"):
+                found.setdefault(release, {})[number] = own.rstrip(" ;.:,")
+            for other, seen in zip(others[::2], others[1::2], strict=True):
+                found.setdefault(other, {})[number] = seen.strip(" ;.:,")
+    return {release: sorted(seen.items()) for release, seen in found.items()}
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split(" | ")]
 
 
 # The evidence of a finding in one run: verdict, log lines, metadata records, bytes of files.

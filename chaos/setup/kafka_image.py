@@ -1,9 +1,11 @@
 """Apache Kafka's image: a Java, and the jars of one release, fetched by Maven."""
 
+import re
 import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import docker
 
@@ -12,6 +14,7 @@ from chaos.releases import setup_command
 from chaos.setup import images
 from chaos.setup.shell import SetupError, Tell, cache_dir, found_program, repository, run
 
+_RELEASE = re.compile(r"4\.\d+\.\d+", re.ASCII)
 LIBS = "/libs"  # where the image of Debian's Maven has put the jars
 
 
@@ -48,6 +51,36 @@ def jars(client: docker.DockerClient, release: str, progress: Tell) -> Path:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return kept
+
+
+def released() -> list[str]:
+    """The releases from 4.0.0 on that Maven's repository has, the newest first. Raises
+    SetupError."""
+    if found_program("mvn") is None:
+        raise SetupError(
+            "the releases of Apache Kafka cannot be looked up",
+            why="there is no mvn on this machine",
+            mend="install Maven (Debian: apt-get install maven)",
+            without="kraft-chaos setup --target kafka:VERSION has Debian's Maven in a container",
+        )
+    told = run(
+        [str(repository() / "compose" / "kafka-jars" / "releases")],
+        what="the releases of Apache Kafka cannot be looked up",
+        mend="look at what Maven said, and try again",
+    )
+    kept = Path(told.strip().splitlines()[-1])
+    found = {
+        version.text or ""
+        for file in kept.glob("maven-metadata*.xml")
+        for version in ElementTree.parse(file).iterfind(".//version")
+    }
+    numbered = [each for each in found if _RELEASE.fullmatch(each)]
+    return sorted(numbered, key=lambda each: tuple(map(int, each.split("."))), reverse=True)
+
+
+def is_here(release: str) -> bool:
+    """Whether its jars were fetched."""
+    return (cache_dir() / f"kafka-{release}").is_dir()
 
 
 def _keep(scratch: Path, kept: Path) -> None:
