@@ -266,7 +266,7 @@ class Keeper(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingCluster:
     """A cluster of this user that is on the machine, whole or in parts."""
 
     name: str

@@ -15,7 +15,7 @@ from chaos.cluster.interface import (
     Keeper,
     NodeId,
     NodeStatus,
-    Standing,
+    StandingCluster,
 )
 from chaos.cluster.powers import Enterable, LogReading
 from chaos.cluster.topology import controllers_of
@@ -45,7 +45,7 @@ def ps(runtime: str, *, as_json: bool = False) -> int:
     return 0
 
 
-def _about(standing: Standing, runtime: str) -> dict[str, Any]:
+def _about(standing: StandingCluster, runtime: str) -> dict[str, Any]:
     about: dict[str, Any] = asdict(standing)
     if standing.keeper is not Keeper.USER:
         return about  # another process works with it, or removes it

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from chaos.cluster.interface import Cluster, Hosted, Standing
+from chaos.cluster.interface import Cluster, Hosted, StandingCluster
 from chaos.conditions import Conditions
 from chaos.recorder import Clock, MachineClock
 from chaos.scenario import SIM as SIM
@@ -50,7 +50,7 @@ class Runtime(Protocol):
     def attach(self, run_id: str) -> Cluster:
         """A running cluster. Raises UsageError if there is none with that name."""
 
-    def standing(self) -> Sequence[Standing]:
+    def standing(self) -> Sequence[StandingCluster]:
         """All clusters of this user that are there, by name."""
 
 
@@ -86,7 +86,7 @@ class DockerRuntime:
 
         return attached_cluster(run_id)
 
-    def standing(self) -> Sequence[Standing]:
+    def standing(self) -> Sequence[StandingCluster]:
         from chaos.cluster.docker.clusters import standing_clusters
 
         return standing_clusters()

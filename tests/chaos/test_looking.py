@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main, parser
-from chaos.cluster.interface import Keeper, NodeId, Standing
+from chaos.cluster.interface import Keeper, NodeId, StandingCluster
 from chaos.commands import inject_command
 from chaos.nemesis.kinds import BY_AN_OPERATOR, KINDS
 from chaos.nemesis.kinds.cuts import NetworkPartition
@@ -154,8 +154,8 @@ def test_ps_tells_of_each_cluster(fake: FakeRuntime, capsys: pytest.CaptureFixtu
 def test_runs_of_other_processes_are_told_and_left_alone(
     fake: FakeRuntime, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lives = Standing(name="a", keeper=Keeper.RUN, directory="runs/a")
-    killed = Standing(name="b", keeper=Keeper.DEAD)
+    lives = StandingCluster(name="a", keeper=Keeper.RUN, directory="runs/a")
+    killed = StandingCluster(name="b", keeper=Keeper.DEAD)
     monkeypatch.setattr(FakeRuntime, "standing", lambda _: [lives, killed])
     assert main(["ps"]) == 0
     assert capsys.readouterr().out == (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from chaos.cli import main
-from chaos.cluster.interface import Cluster, Keeper, Standing
+from chaos.cluster.interface import Cluster, Keeper, StandingCluster
 from chaos.conditions import Conditions
 from chaos.run import judging
 from chaos.run.runtimes import RUNTIMES
@@ -49,9 +49,9 @@ class FakeRuntime:
     def attach(self, run_id: str) -> Cluster:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
 
-    def standing(self) -> Sequence[Standing]:
+    def standing(self) -> Sequence[StandingCluster]:
         return [
-            Standing(name=cluster.run_id, keeper=Keeper.USER)
+            StandingCluster(name=cluster.run_id, keeper=Keeper.USER)
             for cluster in self.made
             if not cluster.destroyed
         ]

@@ -24,7 +24,7 @@ from chaos.cluster.interface import (
     FaultEvidence,
     NodeId,
     PowerCutMode,
-    Standing,
+    StandingCluster,
 )
 from chaos.cluster.powers import DiskCopies
 from chaos.cluster.targets.node import OwnNode
@@ -273,7 +273,7 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
         return cluster
 
 
-def standing_clusters() -> Sequence[Standing]:
+def standing_clusters() -> Sequence[StandingCluster]:
     """All clusters of this user on the engine. Raises SetupError without one."""
     client = docker_engine.require()
     try:

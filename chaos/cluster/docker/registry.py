@@ -30,7 +30,7 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.labels import ContainerRole, Owner, RunLabels
-from chaos.cluster.interface import Keeper, Reaped, Standing
+from chaos.cluster.interface import Keeper, Reaped, StandingCluster
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, SECOND_LOG_DIRECTORY
 from chaos.container_files import copy_out
 from chaos.setup.shell import cache_dir, runtime_dir
@@ -238,10 +238,10 @@ def _labels_of_all(client: docker.DockerClient, chosen: dict[str, str]) -> Itera
         yield row["Labels"]
 
 
-def standing(client: docker.DockerClient) -> list[Standing]:
+def standing(client: docker.DockerClient) -> list[StandingCluster]:
     """All that this user's runs have on the engine."""
     return [
-        Standing(name=run_id, keeper=_keeper(run_id, owner), directory=directory)
+        StandingCluster(name=run_id, keeper=_keeper(run_id, owner), directory=directory)
         for run_id, (owner, directory) in sorted(_runs(client).items())
     ]
 
