@@ -91,7 +91,7 @@ def test_what_cannot_be_says_what_can() -> None:
             "power-off needs a victim": lambda: cluster.fault("power-off"),
             "'half' is not one of lose-all": lambda: cluster.power_off(1, mode="half"),
             "kill has no parameter mode": lambda: cluster.fault("kill", 1, mode="torn"),
-            "would be partition": lambda: cluster.fault("partition-one-way", 1),
+            "would be partition-one-way": lambda: cluster.fault("partition", 1, ways="in"),
             "partition-leader-of-orders-0: this cluster has no brokers": (
                 lambda: cluster.power_off(leader("orders"))
             ),
