@@ -2,9 +2,9 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, files, logs, cluster, runs, kafka, side-by-side, simulator, kept,
-steps, snapshots, replaced-disks, growth, shape. Each row is printed as it is known, and all are
-written to bench.json. Exit code 1 when a bar is missed.
+Groups: code, recorder, linearizability, files, logs, cluster, runs, kafka, side-by-side, simulator,
+kept, steps, snapshots, replaced-disks, growth, shape. Each row is printed as it is known, and all
+are written to bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.bench import (
     brokers,
     cluster,
+    code,
     files,
     growth,
     judge,
@@ -33,6 +34,7 @@ from tests.bench import (
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
+    "code": code.measure,
     "recorder": recorder.measure,
     "linearizability": judge.measure,
     "files": files.measure,
