@@ -24,9 +24,8 @@ from chaos.cluster.targets.named import NODE, is_kafka
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
-from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
-from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
+from chaos.nemesis.kinds.removals import AddBroker, KillRemoved, RestartRemoved
 from chaos.nemesis.kinds.upkeep import (
     ElectLeaders,
     MoveReplicas,
@@ -41,8 +40,7 @@ from checkers.verdict import counted
 from workloads.append import AppendOptions
 from workloads.clients.log_driver import LogClients
 from workloads.connection import Driver
-from workloads.register_options import RegisterOptions
-from workloads.workload import Load, Servers
+from workloads.workload import Load, RegisterOptions, Servers
 from workloads.workload_kinds import kind_of
 
 # A trial: everything about a run except its runtime, as one value.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo

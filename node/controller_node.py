@@ -31,10 +31,11 @@ from node.records.metadata import CONTROLLER_REGISTRATIONS, MetadataRecord
 from node.wire import API_RANGES
 from node.wire.alter_partition import AlterPartitionRequest, AssignDirectoriesRequest
 from node.wire.api import ApiRange
-from node.wire.api_versions import ApiVersionsRequest
+from node.wire.api_versions import ApiVersionsRequest, UpdateFeaturesRequest
 from node.wire.apis import DataRequest, Request, Response
 from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest, ReplaceConfigsRequest
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
+from node.wire.offsets import ReplicaLogsResponse
 from node.wire.produce import AllocateProducerIdsRequest
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
@@ -49,14 +50,12 @@ from node.wire.registration import (
     ControllerRegistrationResponse,
     UnregisterBrokerRequest,
 )
-from node.wire.replica_log_info import ReplicaLogsResponse
 from node.wire.topic_changes import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
 from node.wire.topic_metadata import DescribeClusterRequest
-from node.wire.update_features import UpdateFeaturesRequest
 
 _SHUTDOWN_MS = 1000  # for voters to acknowledge a resignation
 

@@ -34,7 +34,7 @@ from node.outbox import Output, RequestTo, ResponseTo
 from node.wire import MalformedFrame, UnencodableMessage
 from node.wire.apis import ForwardedRequest, OutgoingRequest, Request, Response
 from node.wire.envelope import EnvelopeRequest, enveloped
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.partition_fetch import PartitionsFetchResponse
 
 

@@ -1,12 +1,13 @@
 """Reports over many sealed runs: durability, availability, elections, latency.
 
-    sealed_archive.py  which directories are sealed runs, and which are not
+    sealed_archive.py  which directories are sealed runs, and which are not; the rows of campaigns;
+                       needs no Spark
     ingest.py          the tables of runs, with a run id
     phases.py          before, during and after faults
     fate_counts.py     the fate of each record and write of one run, by fault phase: which are lost
-    accounts.py        the kernel mapped over run directories, and its sums
     availability.py    gaps without success, elections after a lost leader, latency
-    report_build.py    reads, computes and writes a report
+    report_build.py    reads, computes and writes a report; the kernel mapped over run directories,
+                       and its sums
     report_summary.py  the contents of a report as plain values
     report_tables.py   the tables of the page
     charts.py          the charts of the page
@@ -14,7 +15,6 @@
     ledger.py          the ledger of nights: one row a run; needs no Spark
     nights.py          what one night says beside the nights before it
     morning.py         the page of a morning
-    campaign_rows.py   the rows of campaigns; needs no Spark
     session.py         the Spark session; a campaign's seeds spread over a cluster
     java.py            a Java that Spark can start on
 

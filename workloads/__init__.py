@@ -1,19 +1,19 @@
 """What clients do to a cluster during faults, and how each answer is recorded.
 
-    workload.py           the interface of a workload to a run
+    workload.py           the interface of a workload to a run; how many clients registers have, and
+                          what they do
     workload_kinds.py     the registry of workloads
     register.py           the workload of registers: reads, writes, deletes
-    register_options.py   how many clients registers have, and what they do
     append.py             the workload of logs: sends, polls, topics that come and go
     membership.py         changes and descriptions of the voters, beside registers
     operation_history.py  where a workload records events; what clients count themselves
     clients/              clients of registers and logs, by library
     chores/               side tasks of clients of logs
-    voter_requests.py     changes and descriptions of the voters, each an operation
-    operator.py           an operator, who adds and removes voters until it is done
+    operator.py           an operator, who adds and removes voters until it is done; changes and
+                          descriptions of the voters, each an operation
     connection.py         one TCP connection with one request in flight; one to each broker
-    leader.py             the leader of the quorum, found by asking every node
-    partition_leaders.py  the leader of each partition
+    leader.py             the leader of the quorum, found by asking every node; the leader of each
+                          partition
     wire/                 Kafka's protocol, written by hand
 
 A workload is a number of closed processes: each has one operation in flight, records its

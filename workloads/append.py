@@ -21,7 +21,7 @@ from checkers.history.asked import TopicShape, idle_topic, loads_topics
 from checkers.history.events import WORD, HistoryKind
 from workloads.chores.all_chores import CHORES
 from workloads.chores.chore import Chore, Tools
-from workloads.clients.administering import Topics, have_topics, keep_administering
+from workloads.clients.administering import RawTopicClient, Topics, have_topics, keep_administering
 from workloads.clients.consuming import Consuming, Pace, Producing, Seen, read_all
 from workloads.clients.library import TopicClient
 from workloads.clients.library_clients import (
@@ -32,11 +32,10 @@ from workloads.clients.library_clients import (
 )
 from workloads.clients.log_driver import LogClients, LogProducer, Sending
 from workloads.clients.raw_clients import Patience, RawClients
-from workloads.clients.raw_topics import RawTopicClient
 from workloads.clients.transactions import EndingTransactions, TransactionCalls, commit_whole
 from workloads.connection import Driver
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import MAIN, LogHistory, Tally
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.produce import ALL
 from workloads.workload import Access, Servers, WorkloadKind, client
 

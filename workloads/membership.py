@@ -6,8 +6,8 @@ refused. So few voters are removed that the rest can always spare another one. O
 describe the quorum, mostly at the leader, and now and then at any node: that exposes a deposed
 leader that does not know it. After the heal the leader is asked once more.
 
-    voter_requests.py       the requests, each an operation
-    register.py             the writes meanwhile
+    operator.py     the requests, each an operation
+    register.py     the writes meanwhile
 """
 
 import asyncio
@@ -19,12 +19,11 @@ from typing import Self
 from checkers.history.events import EventType, HistoryKind
 from workloads.leader import LeaderFinder
 from workloads.operation_history import ADD_VOTER, FINAL, REMOVE_VOTER, History, Tally
+from workloads.operator import Changed, Voter, VoterRequests, holds_committed, voters_of
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
-from workloads.voter_requests import Changed, Voter, VoterRequests, holds_committed, voters_of
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.error_codes import ErrorCode
-from workloads.workload import Access, Servers, WorkloadKind, client
+from workloads.workload import Access, RegisterOptions, Servers, WorkloadKind, client
 
 _SEARCH_S = 1.0
 _FINAL_PAUSE_S = 0.2

@@ -10,8 +10,8 @@ writes must still be there.
 Most processes follow the leader. One *wanderer* reads from any node, slowly: a correct node refuses
 it or answers linearizably, and it exposes a deposed leader that still answers.
 
-`register_options.py` says how many clients there are, and the mix of their operations; a client is
-in `workloads.clients.register_client`.
+`RegisterOptions` says how many clients there are, and the mix of their operations; a client is in
+`workloads.clients.register_client`.
 """
 
 import asyncio
@@ -33,8 +33,7 @@ from workloads.clients.register_client import (
 from workloads.connection import Driver
 from workloads.leader import LeaderFinder
 from workloads.operation_history import FINAL, MAIN, WRITE, History, Tally
-from workloads.register_options import RegisterOptions
-from workloads.workload import Servers, WorkloadKind, client
+from workloads.workload import RegisterOptions, Servers, WorkloadKind, client
 
 # Which registers are in use, and the next operations on them, drawn by the options' weights.
 

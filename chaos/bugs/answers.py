@@ -29,7 +29,7 @@ from node.wire.alter_partition import IsrMember
 from node.wire.api import Api
 from node.wire.apis import Response, WriteRequest
 from node.wire.configs import DESCRIBE_CONFIGS, AlterConfigsRequest, ConfigChange, ResourceChange
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.offsets import EpochEnd, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from node.wire.partition_fetch import (
     CONSUMER,

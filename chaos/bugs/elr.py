@@ -19,8 +19,14 @@ from node.controller import (
 from node.controller.decision import MIN_ISR, DecisionContext
 from node.controller.image import Image, Partition, PartitionKey
 from node.controller.image.configurations import CLUSTER
-from node.controller.isr_updates import rules_for, when_removed
-from node.controller.partition_changes import Election, Rules, _Elected, without
+from node.controller.partition_changes import (
+    Election,
+    Rules,
+    _Elected,
+    rules_for,
+    when_removed,
+    without,
+)
 from node.controller.recovery_rules import Answer, Recovery
 from node.controller.unclean_recovery import UncleanRecovery
 from node.effects import SaveCleanShutdown

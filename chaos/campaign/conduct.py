@@ -20,7 +20,7 @@ from chaos.campaign.job import Job, SeedRow, crashed, row_from
 from chaos.campaign.summary import Summary, tolerated_void_share
 from chaos.cluster.targets.named import NODE
 from chaos.errors import OperatorError
-from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.fault import parameters_of
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import Choices, scenario_of, sparing_load
 from chaos.run.scenario_file import ScenarioFile

@@ -13,13 +13,6 @@ from checkers.verdict import counted
 from workloads.connection import Brokers, ClientEntry, LostError, NotSentError, TcpDriver
 from workloads.wire.client_metrics import TOPIC, Alteration, ConfigChange, alter, read_altered
 from workloads.wire.describe_quorum import read_updated, update_feature
-from workloads.wire.elections import (
-    LONGEST_AGGRESSIVE,
-    LONGEST_BALANCED,
-    designate_leaders,
-    elect_every_leader,
-    read_elected,
-)
 from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 from workloads.wire.topic_partitions import (
@@ -27,7 +20,15 @@ from workloads.wire.topic_partitions import (
     describe_topic_partitions,
     read_partitions,
 )
-from workloads.wire.topic_requests import read_reassigned, reassign
+from workloads.wire.topic_requests import (
+    LONGEST_AGGRESSIVE,
+    LONGEST_BALANCED,
+    designate_leaders,
+    elect_every_leader,
+    read_elected,
+    read_reassigned,
+    reassign,
+)
 
 _ELR = "eligible.leader.replicas.version"
 _MIN_ISR = "min.insync.replicas"

@@ -124,8 +124,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code of the worst verdict; 254 if something could not be read."""
-    from chaos.run.checking import check, list_checks
-    from chaos.run.foreign_files import declared
+    from chaos.run.foreign_files import check, declared, list_checks
 
     if parsed.list:
         return list_checks(as_json=parsed.json)

@@ -12,7 +12,7 @@ from chaos.commands.arguments import Commands, add
 from chaos.errors import OperatorError, UsageError
 
 if TYPE_CHECKING:
-    from chaos.campaign.differing import Differences
+    from chaos.campaign.comparing import Differences
     from checkers.history.sealed_run import RunInfo
     from checkers.verdict import Judgement
 
@@ -41,7 +41,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    from chaos.campaign.differing import differences
+    from chaos.campaign.comparing import differences
 
     one, other = _read(parsed.one), _read(parsed.other)
     found = differences(*one, *other)
@@ -69,7 +69,7 @@ def _read(directory: Path) -> "tuple[RunInfo, Judgement]":
 def _lines(
     one: Path, other: Path, first: "Judgement", second: "Judgement", found: "Differences"
 ) -> Iterator[str]:
-    from chaos.campaign.differing import in_words
+    from chaos.campaign.comparing import in_words
 
     yield f"< {one}: {first.sentence}"
     yield f"> {other}: {second.sentence}"

@@ -7,9 +7,9 @@ from chaos.cluster.interface import Link, NodeId
 from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, ground_of, listed, whole
 from chaos.errors import UsageError
+from chaos.nemesis.fault import ways_of
 from chaos.nemesis.kinds import BY_AN_OPERATOR, KINDS
 from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
-from chaos.nemesis.parameters import ways_of
 from chaos.nemesis.recorded import FAULTS, VICTIM_WORDS, fault_told, victim_told
 from chaos.nemesis.victims import InSyncFollower, OneNode, PartitionLeader, Victim
 

@@ -156,9 +156,8 @@ def _quorum(parsed: argparse.Namespace, tell: Callable[[str], None]) -> tuple[st
 
 def _partition(parsed: argparse.Namespace, tell: Callable[[str], None]) -> tuple[str, bool]:
     """As `_quorum`."""
-    from chaos.labs.model_check.partition.judged import PROMISES
     from chaos.labs.model_check.partition.moves import PartitionBounds
-    from chaos.labs.model_check.partition.search import explore, row, told
+    from chaos.labs.model_check.partition.search import PROMISES, explore, row, told
     from node.config import RecoveryStrategy
 
     strategy = None if parsed.recovery == _OFF else RecoveryStrategy(parsed.recovery.capitalize())

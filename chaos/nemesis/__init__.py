@@ -1,10 +1,10 @@
 """Injects faults into a cluster, cures them, and proves both.
 
-    fault.py       the interface of a kind of fault
+    fault.py       the interface of a kind of fault; a fault's parameters as words; victims drawn
+                   from a seed
     kinds/         every kind of fault, one class each; shown in `docs/reference/faults.md`
     victims.py     victims as values
     aim.py         resolves a victim to nodes when its fault fires
-    parameters.py  a fault's parameters as words; victims drawn from a seed
     abilities.py   what a cluster must be able to do for a fault
     script.py      when faults fire: schedules drawn from a seed, and scripts
     awaited.py     conditions that a script waits for

@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 
 from chaos.cluster.interface import FaultEvidence, Link, NodeId
-from chaos.nemesis.fault import Aspect, Fault, Hit
-from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.fault import Aspect, Fault, Hit, parameters_of
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 

@@ -13,9 +13,8 @@ from itertools import product
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from chaos.nemesis.fault import Fault, Harm
+from chaos.nemesis.fault import Fault, Harm, with_parameters
 from chaos.nemesis.kinds import KINDS
-from chaos.nemesis.parameters import with_parameters
 from chaos.nemesis.victims import RandomNode
 
 LABELS = ("Steps", "Evidence", "Limits")

@@ -21,8 +21,7 @@ from chaos.cluster.topology import controllers_of
 from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import ClusterView, Led, Sight, unled
 from chaos.nemesis.book import FaultLog, LastingFaults, ScheduleContent
-from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
-from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, parameters_of
 from chaos.nemesis.proof import of_failure, of_nodes
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.script import (

@@ -7,9 +7,15 @@ from typing import Any
 
 from chaos.cluster.interface import NodeId, Voted
 from chaos.errors import like
-from chaos.nemesis.fault import Aspect, Fault, Words
+from chaos.nemesis.fault import (
+    Aspect,
+    Fault,
+    Words,
+    named_alone,
+    parameters_of,
+    with_parameters,
+)
 from chaos.nemesis.kinds import BY_KIND, KINDS
-from chaos.nemesis.parameters import named_alone, parameters_of, with_parameters
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,

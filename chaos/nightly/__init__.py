@@ -1,12 +1,10 @@
 """A night of runs: one command for a CI job, and the rows that the morning reads.
 
     settings.py   a team's own defaults, from `kraft-chaos.toml`
-    matrix.py     few combinations that have every pair
-    plan.py       what a night runs, in its order; slots
-    packing.py    how many runs go on at a time
+    plan.py       what a night runs, in its order; slots; few combinations that have every pair
     running.py    one slot, from its choices to a row of the ledger
     night.py      the files of a night: what is planned, what is done, what goes on
-    carry_out.py  lanes that run slots until the budget ends
+    carry_out.py  lanes that run slots until the budget ends; how many runs go on at a time
     forms.py      what CI shows: text, Markdown, JUnit XML
 
 Order: canaries, which the judge must accuse; the stories of scenarios with sides; the reds of the

@@ -1,7 +1,17 @@
 """Lanes that run the slots of a night until its budget ends, or a signal comes.
 
-A lane takes the next slot of its kind while `packing` lets so many runs of the kind go on. A worker
+A lane takes the next slot of its kind while `Packing` lets so many runs of the kind go on. A worker
 that dies or hangs costs its slot, which is a row that says so.
+
+How many runs go on at a time, decided by what the last ones say of the machine.
+
+A run in containers mostly waits for time-outs, and needs a core at once when it needs one; a
+simulated one computes all the time, in virtual time, and may wait. So simulated runs give way to
+containers (`running.perform_simulated`), and what runs in containers record decides: how near their
+machine was to being starved, as a share of the bound from which on no node is accused
+(`checkers.evidence.starvation`). Near it, one run at a time fewer goes on, a simulated one first;
+far from it, twice in a row, one more, in containers first. One of each always goes on: what others
+do on the machine must not keep a night from its work.
 """
 
 import json
@@ -15,11 +25,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 from chaos.campaign.conduct import Died, each_of
 from chaos.nightly.night import NightFiles
-from chaos.nightly.packing import Packing
 from chaos.nightly.plan import (
     Part,
     Slot,
@@ -37,6 +47,60 @@ from chaos.scenario import SIM
 from chaos.setup.shell import module_name
 from checkers.verdict import Verdict
 from spark_reports.ledger import LedgerRow, row_from
+
+_NEAR, _FAR = 0.8, 0.5
+_CALM_RUNS = 2  # in a row, before one more goes on
+_CLUSTER_KIB = 3 << 20  # of memory: six brokers of Apache Kafka
+_MEMORY = Path("/proc/meminfo")
+
+
+class Packing:
+    """`contained` runs in containers and `simulated` ones may go on at a time; never more than
+    `most_contained` and `most_simulated`."""
+
+    def __init__(
+        self, processors: int, jobs: int, *, has_containers: bool, free_kib: int | None = None
+    ) -> None:
+        """`jobs`: simulated runs at a time, at most; `free_kib`: of memory, by default as it is."""
+        room = max((available_kib() if free_kib is None else free_kib) // _CLUSTER_KIB, 1)
+        self.most_contained = min(processors, room) if has_containers else 0
+        self.most_simulated = jobs
+        self.contained = min(max(processors // 2, 1), self.most_contained)
+        self.simulated = max(jobs - self.contained, 1)
+        self._calm = 0
+
+    def learn(self, strain: float) -> None:
+        """A run in containers has ended, with this strain on the machine; 0: not measured."""
+        if strain >= _NEAR:
+            self._calm = 0
+            if self.simulated > 1:
+                self.simulated -= 1
+            elif self.contained > 1:
+                self.contained -= 1
+        elif 0 < strain < _FAR:
+            self._calm += 1
+            if self._calm >= _CALM_RUNS:
+                self._calm = 0
+                self._add()
+        else:
+            self._calm = 0
+
+    def _add(self) -> None:
+        if self.contained < self.most_contained:
+            self.contained += 1
+        elif self.simulated < self.most_simulated:
+            self.simulated += 1
+
+
+def available_kib() -> int:
+    """Memory that programs can have. Where the kernel does not tell, enough for one cluster."""
+    try:
+        lines = _MEMORY.read_text().splitlines()
+    except OSError:
+        return _CLUSTER_KIB
+    told = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(told[0]) if told else _CLUSTER_KIB
+
 
 LIMIT_S = 900.0  # of one run; one that takes longer hangs
 _LEAVE_S = 60.0  # for a run in containers, to remove them

@@ -1,11 +1,17 @@
-"""What a night runs, in its order, and each run of it as a slot."""
+"""What a night runs, in its order, and each run of it as a slot.
+
+Few combinations in which every pair of values that can be combined occurs.
+
+Greedy (as AETG, Cohen et al. 1997), over the combinations that are possible, since many are not: a
+scenario of Apache Kafka runs on no other target. Every pair of a possible combination is covered.
+"""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from chaos.bugs.catalogue import IN_CONTAINERS, MUTATIONS
@@ -13,7 +19,6 @@ from chaos.bugs.planted import Mutation
 from chaos.cluster.targets.named import NODE, is_kafka, is_mixed
 from chaos.cluster.targets.own_brokers import ROLES
 from chaos.errors import UsageError
-from chaos.nightly.matrix import pairwise
 from chaos.nightly.settings import NightSettings, own_scenarios
 from chaos.releases import KAFKA, made_of
 from chaos.run.plan_files import plan_as_json
@@ -26,6 +31,32 @@ from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from checkers.history.sealed_run import run_key
 from spark_reports.ledger import MADE_SMALL, RED_BEFORE, REPEAT, TRIAGE, LedgerRow, red_rows
+
+ValuePair = tuple[tuple[int, str], tuple[int, str]]
+
+
+def pairs_of(row: Sequence[str]) -> frozenset[ValuePair]:
+    return frozenset(combinations(enumerate(row), 2))
+
+
+def pairwise(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The places of rows that have all pairs of all rows; those with most new pairs first."""
+    pairs = [pairs_of(row) for row in rows]
+    left = set[ValuePair]().union(*pairs)
+    chosen: list[int] = []
+    gains = [len(each) for each in pairs]  # never too low: a gain only falls
+    while left:
+        best, most = -1, 0
+        for place in sorted(range(len(rows)), key=lambda place: -gains[place]):
+            if gains[place] <= most:
+                break
+            gains[place] = len(pairs[place] & left)
+            if gains[place] > most:
+                best, most = place, gains[place]
+        chosen.append(best)
+        left -= pairs[best]
+    return chosen
+
 
 _EXPLORED = (SWARM.name, SWARM_BROKERS.name)
 _SEEDS_A_NIGHT = 1_000_000

@@ -12,12 +12,11 @@ runner.py         one run, from an empty machine to a verdict; what a signal doe
 experiment.py     load and faults on a running cluster
 watches.py        probes of the quorum and of partitions during a run
 starvation.py     whether this machine had time for the nodes
-collect.py        collects what a cluster leaves, with an inventory
-seal.py           turns recorded events into the sealed tables
+seal.py           turns recorded events into the sealed tables; collects what a cluster leaves, with
+                  an inventory
 judging.py        seals and judges a run; writes verdict, page and `repro.sh`
 rundir.py         directories of runs
-checking.py       judges runs and files again
-foreign_files.py  judges histories of other programs
+foreign_files.py  judges histories of other programs; judges runs and files again
 foreign_disks.py  judges disks of foreign nodes by their contents
 terminal.py       verdicts on a terminal
 """

@@ -18,7 +18,7 @@ from chaos.recorder import Clock, Phases, Recorder, RecordingError
 from chaos.run.plan import RunPlan
 from chaos.run.watches import PartitionWatch, QuorumAnswers, QuorumWatch
 from chaos.scenario import WHOLE_S
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.events import EventType
 from checkers.verdict import counted
 from workloads.connection import ClientEntry

@@ -20,8 +20,8 @@ from checkers.check import Check
 from checkers.disk.metadata_log import ALWAYS_COMPACTED
 from checkers.disk.read import FoundDisks, read_nodes
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.missing import Missing
-from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import TABLES
 from checkers.suite import judge

@@ -16,8 +16,7 @@ from chaos.run.packages import own_checks
 from chaos.run.plan_files import replay_line
 from chaos.run.seal import UnsealableError, seal
 from checkers.evidence.evidence import Evidence
-from checkers.history.inventory import differences, has_any_file
-from checkers.history.sealed_run import Run, RunInfo, read_run_info
+from checkers.history.sealed_run import Run, RunInfo, differences, has_any_file, read_run_info
 from checkers.history.store import (
     EVENTS,
     DamagedSealError,

@@ -11,8 +11,7 @@ from chaos.nemesis.script import Schedule, Script
 from chaos.run.scenario_file import ScenarioFile
 from chaos.scenario import SCENARIO_SETTINGS, Scenario
 from checkers.run.expectation import Expectation
-from workloads.register_options import RegisterOptions
-from workloads.workload import Load, WorkloadKind
+from workloads.workload import Load, RegisterOptions, WorkloadKind
 from workloads.workload_kinds import kind_of
 
 

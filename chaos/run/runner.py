@@ -36,12 +36,12 @@ from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, 
 from chaos.progress import Progress
 from chaos.recorder import Clock, Phases, Recorder
 from chaos.releases import made_of, made_of_images
-from chaos.run.collect import collect
 from chaos.run.experiment import Experiment, RunFailedError, StuckError, Timeouts, planned_evidence
 from chaos.run.judging import judge_directory, log_crash, not_judged
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of, plan_as_json
 from chaos.run.rundir import run_name
+from chaos.run.seal import collect
 from chaos.run.starvation import HELD_UP_S, MachineWatch
 from chaos.scenario import SIM
 from checkers.history.sealed_run import RunInfo, write_run_info

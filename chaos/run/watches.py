@@ -11,7 +11,7 @@ from chaos.probes import driver_for
 from chaos.recorder import Clock, EventFields, Recorder
 from workloads.connection import Driver
 from workloads.leader import LeaderFinder, Survey
-from workloads.voter_requests import voters_of
+from workloads.operator import voters_of
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.header import Api
 from workloads.wire.topic_partitions import (

@@ -4,7 +4,7 @@
 sync and does none loses its power. `without_an_acknowledged_write` and `without_its_record` remove
 an acknowledged write from a valid run: from the clients' records, or from the disks. All counts
 still match: otherwise the judge would only report missing evidence. Other controls have lying
-clients of logs. `chaos.selftest.control_disks` makes a disk that lacks one acknowledged record.
+clients of logs. `chaos.selftest.trying` makes a disk that lacks one acknowledged record.
 
 `CONTROLS` are scenarios that `run` runs by name, and that no list shows.
 """
@@ -30,7 +30,7 @@ from workloads.append import AppendOptions
 from workloads.clients.log_driver import LogConsumer, LogProducer, Sending, SendResult
 from workloads.clients.raw_clients import RawClients
 from workloads.connection import Connection, Driver, LostError, Response
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.wire.header import Api
 
 _CUT = PowerOff(victim=AllVoters(), disks=DiskTrouble.LYING)

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 from chaos.cluster.interface import Addition, Advertised, NodeId, Removal, Voted
 from chaos.nemesis.awaited import Acknowledged, Whole
-from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.links import SlowLinks
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
+from chaos.nemesis.kinds.removals import AddBroker, KillRemoved, RemoveForGood, RestartRemoved
 from chaos.nemesis.kinds.upkeep import Readdress
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import (

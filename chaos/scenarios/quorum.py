@@ -11,7 +11,7 @@ from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.script import Begin, End, Rest, Schedule, Script, ScriptStep, Window, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, LeaderAnd, RandomFollower
 from chaos.scenario import Scenario, Takes
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 # No faults: the behaviour of cluster, load and judge when all is well.
 

@@ -18,7 +18,7 @@ from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import ONE_BROKER, PROMISED
 from checkers.run.sides_led import EACH_SIDE_CREATES, EACH_SIDE_LEADS
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 _SLOT_S = 10.0  # a JVM has to start again in it
 _OF_LEADERS: tuple[Fault, ...] = (

@@ -12,7 +12,7 @@ from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader, RandomFollower, RandomNode
 from chaos.scenario import Scenario, Trial
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 # When the faults of a seed's trial fire; they overlap as they fall.
 

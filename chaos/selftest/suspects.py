@@ -137,7 +137,7 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
 
 
 def _expected(planted: Suspect) -> Verdict:
-    """Unknown where its settings make a side of which nobody can tell whether a correct node lost
+    """Unknown where its settings make a side of which it cannot be told whether a correct node lost
     what it may lose."""
     sides = scenario_of(planted.scenario).sides
     mine = (it for it in sides if it.settings.items() <= planted.settings.items())

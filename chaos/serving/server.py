@@ -13,8 +13,16 @@ from threading import Lock
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from chaos.run.judging import PAGE
-from chaos.serving.listing import ListedRun, Listing
-from chaos.serving.pages import Query, diff_page, files_page, href_of, list_page, trouble_page
+from chaos.serving.pages import (
+    ListedRun,
+    Listing,
+    Query,
+    diff_page,
+    files_page,
+    href_of,
+    list_page,
+    trouble_page,
+)
 
 HOST = "127.0.0.1"
 _NAMES = ("127.0.0.1", "localhost", "[::1]")

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
-from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
-from checkers.evidence.voters_left import LostLogs
+from checkers.evidence.traced_logs import StoredBatch, StoredLogs
+from checkers.evidence.voter_history import LostLogs, ReplicaKey, VoterHistory, VoterSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,32 +10,35 @@ from typing import Any, TypeVar, cast
 import pyarrow as pa
 
 from checkers.evidence.committed import CommittedLog, committed_log
-from checkers.evidence.faults import FaultFact, faults_of
+from checkers.evidence.faults import FaultFact, Kind, faults_of
 from checkers.evidence.image import Timeline
 from checkers.evidence.lives import Life, TraceColumns
-from checkers.evidence.metadata_logs import SnapshotId, StoredLogs, first_snapshots, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import AskedFor
-from checkers.evidence.traced_logs import TracedLogs, traced_logs
+from checkers.evidence.traced_logs import (
+    SnapshotId,
+    StoredLogs,
+    TracedLogs,
+    first_snapshots,
+    stored_batches,
+    traced_logs,
+)
 from checkers.evidence.voter_history import (
+    LostDisk,
+    LostLogs,
+    LostMajority,
     ReplicaKey,
     VoterHistory,
     VoterRecords,
+    lost_disks,
+    lost_logs,
+    lost_majority,
     newest_log,
     planned_voters,
     voter_history,
     voter_records,
-)
-from checkers.evidence.voters_left import (
-    LostDisk,
-    LostLogs,
-    LostMajority,
-    lost_disks,
-    lost_logs,
-    lost_majority,
 )
 from checkers.history.sealed_run import Run, RunInfo
 

@@ -3,16 +3,33 @@
 A check asks what a fault may do to processes, bytes, links and clocks, and never for its kind: the
 nemesis has written the answers into the fault's own row, from its description of that kind of
 fault. So one rule serves all kinds, even those that a check does not know.
+
+The kinds of evidence that a run may be planned to leave.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from checkers.history.sealed_run import Run
 from checkers.history.tables import HARM
 from checkers.verdict import EventValue
+
+
+class Kind(StrEnum):
+    """What checks judge by. A run's `gives` names those that it was planned to leave."""
+
+    OPERATIONS = "operations"  # what clients invoked and what was answered
+    FAULTS = "faults"  # what the nemesis did
+    TRACES = "traces"  # what nodes trace of their own actions
+    NODE_LOGS = "node-logs"  # what nodes log for people: errors, and that a process began
+    METADATA_LOGS = "metadata-logs"  # the metadata log on each node's disk
+    PARTITION_LOGS = "partition-logs"  # partitions on the brokers' disks
+    QUORUM_PROBES = "quorum-probes"  # answers to DescribeQuorum
+    PARTITION_PROBES = "partition-probes"  # answers to DescribeTopicPartitions
+
 
 FOREVER_NS = (1 << 63) - 1
 

@@ -50,7 +50,7 @@ class IsrHistory:
 
     `not_before` and `known_by` bound the time at which the change to the state was committed, in
     ns: NEVER_NS and FOREVER_NS where nothing bounds it. `begins_hidden`: the first state is that in
-    a snapshot, and nobody knows those before it.
+    a snapshot, and no record tells those before it.
     """
 
     key: str

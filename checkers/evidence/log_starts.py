@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import INTERNAL, topic_of
 
 ANYWHERE = int(np.iinfo(np.int64).max)  # any log start will do

@@ -13,9 +13,8 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.evidence.faults import FaultFact, faults_of
-from checkers.evidence.planned import Kind
-from checkers.evidence.voters_left import lost_disks
+from checkers.evidence.faults import FaultFact, Kind, faults_of
+from checkers.evidence.voter_history import lost_disks
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import counted
 

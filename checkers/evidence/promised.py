@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.array_types import Ints
-from checkers.evidence.faults import FaultFact
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.history.asked import (
     ADD_PARTITIONS,
     CONFIG_OF_A_TOPIC,

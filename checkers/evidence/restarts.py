@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.image import MetadataBatch, Registration
-from checkers.evidence.planned import Kind
 from checkers.history.tables import NO_DIRECTORY
 
 # Whether the metadata log may have lost committed records, by what was done to the disks.

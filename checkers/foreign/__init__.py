@@ -29,12 +29,12 @@ operation that ends as `info`, or never, may have happened. A process may be a n
 
     history_file.py    makes a history of a file: unpacked, recognised, read, paired
     source.py          the contents of a file, unpacked; what a file leaves open
-    detect.py          recognises the format of a file, and reads its operations
+    detect.py          recognises the format of a file, and reads its operations; the log of older
+                       Jepsen tests
     edn.py             reads EDN
     fressian.py        reads Fressian
     jepsen.py          `history.edn`
     jepsen_file.py     `test.jepsen`, printed operations, Jepsen's directories
-    etcd_log.py        the log of older Jepsen tests
     porcupine.py       JSON, Porcupine's and others
     own_events.py      our own `events-*.jsonl.zst`
     entries.py         one line of a history; pairs of lines
@@ -63,7 +63,7 @@ from checkers.foreign.list_append import Lists
 from checkers.foreign.logs import Log
 from checkers.foreign.objects import Judged, Objects, Shown
 from checkers.foreign.source import CasFailures, NilReads, Policies
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Isolation
 
 __all__ = [
     "CasFailures",

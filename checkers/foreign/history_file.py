@@ -26,7 +26,7 @@ from checkers.foreign.operations import Act, act_of, guess
 from checkers.foreign.source import CasFailures, NilReads, Policies, read_data
 from checkers.history.calls import Calls, Model
 from checkers.history.events import EventType
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Isolation
 
 # Reads that name their key only in the answer, if the values of a history are `[key value]`.
 #

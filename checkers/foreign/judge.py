@@ -24,8 +24,7 @@ from checkers.history.calls import Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.violation import describe
-from checkers.log.allowances import Isolation, held_against
-from checkers.log.anomalies import WHATEVER_IS_LOST
+from checkers.log.anomalies import WHATEVER_IS_LOST, Isolation, held_against
 from checkers.log.log_witness import explain
 from checkers.log.sweep import ALGORITHM, sweep
 from checkers.verdict import Verdict, counted

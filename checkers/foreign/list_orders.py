@@ -20,9 +20,8 @@ import numpy as np
 from checkers.foreign.entries import process_codes
 from checkers.foreign.list_append import Elements, Lists
 from checkers.history.calls import Outcome
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Cycle, DependencyStep, Isolation
 from checkers.log.arrays import LogOperations
-from checkers.log.circles import Cycle, DependencyStep
 from checkers.log.cycles import named_cycles
 from checkers.log.dependencies import Dependencies, Dependency
 from checkers.verdict import Verdict, counted

@@ -20,7 +20,7 @@ from checkers.foreign.sets import (
     refute_set,
 )
 from checkers.history.calls import Calls, Model, Outcome
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Isolation
 from checkers.verdict import WITNESS_LIMIT, Verdict, counted
 
 # The judgement of a file.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.foreign.foreign_values import MalformedError, Value
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Isolation
 
 # Policies that a file leaves open: the meaning of a failed compare-and-set and of a read of nil.
 

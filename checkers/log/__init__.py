@@ -3,13 +3,12 @@
     run_arrays.py         makes arrays from the sealed tables of a run
     arrays.py             the array form of a history; unrecorded moves of partitions
     dependencies.py       which record is at which offset; which operation depends on which
-    sweep.py              runs all kernels; offset conflicts, reads, losses
-    high_watermarks.py    poll-past-high-watermark, nonmonotonic-high-watermark
+    sweep.py              runs all kernels; offset conflicts, reads, losses; poll-past-high-
+                          watermark, nonmonotonic-high-watermark
     positions.py          {int-,}{poll,send}-skip, nonmonotonic ones, and by real time
     cycles.py             G0, G1b, G1c, G-single, G2, and all but G1b over real time
-    circles.py            the shortest cycle in a component
-    anomalies.py          the names of anomalies, and cases of them
-    allowances.py         what fails no test, by the kind of workload and its isolation
+    anomalies.py          the names of anomalies, and cases of them; the shortest cycle in a
+                          component; what fails no test, by the kind of workload and its isolation
     findings.py           what was found in a run, and the fate of every record
     log_witness.py        cases and cycles in words, with their operations
     checks.py             the checks of logs, one row per family of promises

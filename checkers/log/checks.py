@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.loss_budget import UNDECIDED
-from checkers.evidence.planned import Kind
 from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.findings import Findings, findings_of
 from checkers.log.log_witness import of_case

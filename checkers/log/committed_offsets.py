@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.faults import FOREVER_NS, Kind
 from checkers.evidence.isr_history import LAG_NS
 from checkers.evidence.log_starts import DELETE_RECORDS, AskedStarts
-from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult
 

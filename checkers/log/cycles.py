@@ -28,9 +28,8 @@ import numpy as np
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
-from checkers.log.anomalies import Anomaly, Cases, cases
+from checkers.log.anomalies import Anomaly, Cases, Component, Cycle, DependencyStep, Purse, cases
 from checkers.log.arrays import CORRUPT, LogArrays, LogOperations
-from checkers.log.circles import Component, Cycle, DependencyStep, Purse
 from checkers.log.dependencies import (
     UNKNOWN,
     Dependencies,

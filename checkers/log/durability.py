@@ -7,8 +7,8 @@ import numpy as np
 from checkers.array_types import Ints
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.loss_budget import UNDECIDED
-from checkers.evidence.planned import Kind
 from checkers.history.calls import Outcome
 from checkers.log.arrays import NO_OFFSET, NONE, Acks
 from checkers.log.findings import Findings, findings_of

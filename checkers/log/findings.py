@@ -15,10 +15,8 @@ from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.loss_budget import LossBudget, loss_budget
 from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
-from checkers.log.allowances import Isolation, held_against
-from checkers.log.anomalies import Anomaly, Cases
+from checkers.log.anomalies import Anomaly, Cases, Cycle, Isolation, held_against
 from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, LogArrays
-from checkers.log.circles import Cycle
 from checkers.log.dependencies import Dependency, VersionOrder
 from checkers.log.run_arrays import arrays_of
 from checkers.log.sweep import sweep

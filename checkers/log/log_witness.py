@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from checkers.history.events import value_name
 from checkers.history.sealed_run import Run
-from checkers.log.anomalies import Anomaly, Cases
+from checkers.log.anomalies import Anomaly, Cases, Cycle, DependencyStep
 from checkers.log.arrays import CORRUPT, NONE, LogArrays
-from checkers.log.circles import Cycle, DependencyStep
 from checkers.log.dependencies import Dependency
 from checkers.log.looked_up import SEND
 from checkers.verdict import EventValue

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.promised import topic_of
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, counted

@@ -4,10 +4,8 @@
     document.py           the frame, the styles, and HTML that escapes foreign strings
     page_tables.py        tables: faults, checks, statistics
     timeline.py           faults, nodes, operations and latency on one axis of time
-    fault_windows.py      the faults as windows of time
-    lanes.py              the state of each node at every moment
-    partition_lanes.py    the state of each partition at every moment
-    partition_drawing.py  partitions, drawn
+    lanes.py              the state of each node at every moment; the faults as windows of time
+    partition_drawing.py  partitions, drawn; the state of each partition at every moment
     closeup.py            the witness of a violation, and the moments around it
     comparison.py         the page of the sides of scenarios
     svg.py                the SVG of charts

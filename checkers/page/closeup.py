@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from checkers.history.events import value_name
 from checkers.page import units
 from checkers.page.document import Markup, joined, tag
-from checkers.page.fault_windows import FaultWindow
-from checkers.page.lanes import NodeLane
+from checkers.page.lanes import FaultWindow, NodeLane
 from checkers.page.svg import LEFT, TimeScale, drawing, rectangle, text, vertical
 from checkers.page.timeline import LANE_HEIGHT, bands, hatching, lane_mark
 from checkers.verdict import CheckResult, EventValue

@@ -14,7 +14,7 @@ from checkers.evidence.image import NO_LEADER
 from checkers.page import units
 from checkers.page.document import Child, Markup, document, section, tag
 from checkers.page.page_tables import table
-from checkers.page.partition_lanes import PartitionSpan, partition_lanes
+from checkers.page.partition_drawing import PartitionSpan, partition_lanes
 from checkers.run.expectation import Expectation
 from checkers.verdict import EventValue, Judgement, Verdict, counted, in_words
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from checkers.page import units
 from checkers.page.document import Child, Markup, joined, tag
-from checkers.page.fault_windows import FaultWindow
+from checkers.page.lanes import FaultWindow
 from checkers.verdict import CheckResult, Verdict
 
 ROWS_LIMIT = 300

@@ -21,8 +21,7 @@ from checkers.page.closeup import (
     witness_table,
 )
 from checkers.page.document import Child, Markup, clipped, document, joined, section, tag
-from checkers.page.fault_windows import FaultWindow, fault_windows
-from checkers.page.lanes import lanes_of
+from checkers.page.lanes import FaultWindow, fault_windows, lanes_of
 from checkers.page.page_tables import check_table, fact_list, fault_table, table, verdict_word
 from checkers.page.partition_drawing import partitions_section
 from checkers.page.timeline import Course, timeline

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from checkers.array_types import Ints
 from checkers.page import units
 from checkers.page.document import Markup, joined, tag
-from checkers.page.fault_windows import FaultWindow
-from checkers.page.lanes import NodeLane, NodeSpan
+from checkers.page.lanes import FaultWindow, NodeLane, NodeSpan
 from checkers.page.svg import (
     LEFT,
     RIGHT,

@@ -9,8 +9,8 @@ replica_agreement.py    P9, P11: replicas against one another
 acknowledged_and_read.py P10, P13, P17, P18: answers to clients, against the disks
 recovered.py            E10: unclean recovery elects the best replica
 refusals.py             refusals of leaders are true; P8: no record is shown too early
-refused_offsets.py      refused offsets and sequences are not the log's
-refused.py              refusals, with the possible states of their partition, for these two
+refused_offsets.py      refused offsets and sequences are not the log's; refusals, with the possible
+                        states of their partition, for these two
 intact_replicas.py      replicas and checkpoints on disks; clean stops of brokers
 stray_replicas.py       P18: removed replicas are off the disk; a running broker is not fenced
 acknowledged_topics.py  M3, M5, M6: topics, broker epochs and producer ids

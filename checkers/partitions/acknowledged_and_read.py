@@ -13,11 +13,11 @@ from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Timeline
 from checkers.evidence.isr_history import HIDDEN, IsrHistory, isr_histories
 from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.partition_logs import Stretches, columns, split
-from checkers.evidence.planned import Kind
 from checkers.history.events import value_name
 from checkers.partitions.leaders import names, state
 from checkers.partitions.replica_agreement import (

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Timeline, epoch_of, node_of
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import CREATE, DELETE
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult, EventValue, counted

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Setting, Timeline
 from checkers.evidence.isr_history import LAG_NS
 from checkers.evidence.metadata_replay import ELR_FEATURE
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import (
     CREATE,
     DELETE,

@@ -21,9 +21,8 @@ from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.faults import FOREVER_NS, Kind
 from checkers.evidence.image import NO_LEADER, Partition, Timeline
-from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import may_forget
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import NEED, names, state

@@ -12,8 +12,8 @@ from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence import promised as promise
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Change, MetadataBatch, Timeline
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import AskedFor
 from checkers.evidence.restarts import clean_registrations
 from checkers.partitions.leaders import NEED, both, names, state

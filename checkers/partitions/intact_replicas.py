@@ -13,6 +13,7 @@ from checkers.array_types import Ints
 from checkers.check import check, of_brokers, of_partition_logs, of_partitions
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.left_disks import (
     About,
     Note,
@@ -25,7 +26,6 @@ from checkers.evidence.left_disks import (
 )
 from checkers.evidence.lives import NodeEvent, witness
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
 from checkers.partitions.replica_agreement import NEED, ReplicaRow, replicas_by_key
 from checkers.partitions.traced_replicas import PartitionId, partition_of, traced_partitions

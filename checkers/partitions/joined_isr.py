@@ -7,9 +7,9 @@ from typing import Any
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Change
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import names, shown
 from checkers.partitions.replica_agreement import Breach, sorted_out
 from checkers.partitions.traced_replicas import (

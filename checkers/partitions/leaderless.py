@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from checkers.check import check, of_brokers, traced
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import NO_LEADER, Broker, Change, MetadataBatch, Partition, Timeline
 from checkers.evidence.lives import Process
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import recovers
 from checkers.evidence.restarts import restarts
 from checkers.history.sealed_run import RunInfo

@@ -9,9 +9,9 @@ import pyarrow as pa
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import NO_LEADER, Change, MetadataBatch, Partition, Timeline
 from checkers.evidence.partition_logs import codes
-from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"

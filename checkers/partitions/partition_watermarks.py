@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import BROKER, TOPIC, Change
 from checkers.evidence.lives import NodeEvent, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.history.asked import MIN_ISR
 from checkers.partitions.leaders import names
 from checkers.partitions.traced_replicas import (

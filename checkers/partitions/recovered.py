@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Change
 from checkers.evidence.lives import NodeEvent, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import AGGRESSIVE, BALANCED, recovers
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import both, names

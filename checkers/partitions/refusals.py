@@ -12,6 +12,7 @@ from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import NO_LEADER, Timeline
 from checkers.evidence.isr_history import (
     FOREVER_NS,
@@ -22,10 +23,9 @@ from checkers.evidence.isr_history import (
     isr_histories,
 )
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.history.events import value_name
 from checkers.partitions.leaders import names, state
-from checkers.partitions.refused import Refused, judged, known_states, sums
+from checkers.partitions.refused_offsets import Refused, judged, known_states, sums
 from checkers.verdict import CheckResult
 
 _TOO_FEW, _NO_LEADER = "NOT_ENOUGH_REPLICAS", "NOT_LEADER_OR_FOLLOWER"

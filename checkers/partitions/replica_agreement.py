@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from checkers.check import check, of_partitions
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.image import Timeline
 from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.loss_budget import UNDECIDED, loss_budget
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
 from checkers.verdict import CheckResult, EventValue
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.image import Broker, Change
 from checkers.evidence.lives import Process, gaps
-from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import shown
 from checkers.partitions.replica_agreement import ReplicaRow

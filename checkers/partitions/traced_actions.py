@@ -18,11 +18,10 @@ from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.faults import FOREVER_NS, Kind
 from checkers.evidence.image import NO_LEADER, Change, Timeline, epoch_of, node_of
 from checkers.evidence.lives import Life, Process, gaps, witness
 from checkers.evidence.partition_logs import columns
-from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import may_forget
 from checkers.partitions.leaderless import committed_kinds
 from checkers.partitions.leaders import shown

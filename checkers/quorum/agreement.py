@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, probed, several_nodes, untraced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import witness
-from checkers.evidence.metadata_logs import StoredBatch
-from checkers.evidence.planned import Kind
+from checkers.evidence.traced_logs import StoredBatch
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.elections import leader_changes
 from checkers.verdict import CheckResult, EventValue, counted

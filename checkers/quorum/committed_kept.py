@@ -23,10 +23,9 @@ import pyarrow.compute as pc
 from checkers.check import check, several_nodes, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.left_disks import is_damaged_by_fault, may_have_lost, went_on
 from checkers.evidence.lives import NEED, NONE, Process, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.history.tables import NO_DIRECTORY
 from checkers.quorum.elections import leader_changes

@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.quorum.elections import leader_changes, led_from
 from checkers.quorum.leadership import (

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.asked import asked_by_clients
 from checkers.quorum.voter_sets import DescribedQuorum, VoterAnswer, VoterChange
 from checkers.verdict import CheckResult, EventValue

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from checkers.check import check, everywhere, of_partitions
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.left_disks import (
     About,
     Note,
@@ -23,10 +24,9 @@ from checkers.evidence.left_disks import (
     stopped_in_good_order,
 )
 from checkers.evidence.lives import witness
-from checkers.evidence.metadata_logs import SnapshotId, whole_snapshots
 from checkers.evidence.partition_logs import codes
-from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
+from checkers.evidence.traced_logs import SnapshotId, whole_snapshots
 from checkers.verdict import CheckResult, EventValue
 
 _Row = dict[str, EventValue]

@@ -14,8 +14,8 @@ from checkers.array_types import Ints
 from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NONE, Life, NodeEvent, TraceColumns, first_of, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult, EventValue

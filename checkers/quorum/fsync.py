@@ -28,6 +28,7 @@ from typing import NamedTuple
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import (
     NEED,
     Life,
@@ -37,7 +38,6 @@ from checkers.evidence.lives import (
     traced_directory,
     witness,
 )
-from checkers.evidence.planned import Kind
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 

@@ -14,9 +14,8 @@ import numpy as np
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS, FaultFact
+from checkers.evidence.faults import FOREVER_NS, FaultFact, Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.verdict import CheckResult, counted

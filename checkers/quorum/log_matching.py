@@ -10,11 +10,10 @@ from checkers.array_types import Ints
 from checkers.check import check, everywhere, traced, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NONE, NodeEvent, Process, first_of, gaps, witness
-from checkers.evidence.metadata_logs import StoredBatch
-from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
-from checkers.evidence.traced_logs import Election
+from checkers.evidence.traced_logs import Election, StoredBatch
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.quorum.elections import leader_changes
 from checkers.quorum.leadership import (

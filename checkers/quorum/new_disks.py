@@ -8,8 +8,8 @@ from itertools import pairwise
 from checkers.check import check, traced, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, TracedVoters
 from checkers.quorum.fsync import UNLIMITED, durable_in_epochs
 from checkers.verdict import CheckResult

@@ -6,9 +6,8 @@ from itertools import pairwise
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.faults import FOREVER_NS, Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
-from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import fetch_timeout_ns
 from checkers.verdict import CheckResult
 

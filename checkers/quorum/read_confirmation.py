@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 from checkers.check import check, of_registers, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.faults import FOREVER_NS, Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.history.traces import fields_of
 from checkers.verdict import CheckResult

@@ -8,8 +8,8 @@ from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import TracedVoters, VoterSet
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult

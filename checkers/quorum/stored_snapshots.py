@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.metadata_logs import StoredBatch
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.replayed_image import (
     ImageEntry,
     RecordFields,
@@ -22,6 +21,7 @@ from checkers.evidence.replayed_image import (
     StoredSnapshot,
     stored_snapshots,
 )
+from checkers.evidence.traced_logs import StoredBatch
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.verdict import CheckResult, EventValue
 

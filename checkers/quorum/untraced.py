@@ -18,8 +18,8 @@ from checkers.array_types import Flags, Ints
 from checkers.check import check, of_registers, traced, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, first_of, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, TracedVoters, VoterSet
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.fsync import UNLIMITED, fetches
@@ -150,7 +150,7 @@ def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, Voter
     nexts = [*history.offsets[1:], UNLIMITED][1:]
     for offset, after, voters in zip(history.offsets[1:], nexts, history.sets[1:], strict=True):
         if offset == history.known:
-            continue  # a snapshot names them all, below which nobody knows who votes
+            continue  # a snapshot names them all, below which no record tells the voters
         place = bisect_right(stored, offset, key=lambda one: one.base) - 1
         if place < 0 or not offset <= stored[place].last < after:
             continue

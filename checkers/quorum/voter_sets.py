@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from checkers.check import check, describes_quorum, everywhere, several_nodes
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
 from checkers.history.tables import DESCRIBE_QUORUM, NO_DIRECTORY, VOTER_CHANGES
 from checkers.verdict import CheckResult, EventValue, counted

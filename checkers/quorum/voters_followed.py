@@ -12,8 +12,8 @@ from typing import NamedTuple
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, TracedVoters
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult

@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, several_nodes
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import witness
-from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
-from checkers.evidence.voters_left import LostMajority
+from checkers.evidence.voter_history import LostMajority, ReplicaKey, VoterHistory, VoterSet
 from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.elections import leader_changes

@@ -6,6 +6,7 @@ from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import (
     NEED,
     NONE,
@@ -17,7 +18,6 @@ from checkers.evidence.lives import (
     gaps,
     witness,
 )
-from checkers.evidence.planned import Kind
 from checkers.quorum.elections import leader_changes, led_from
 from checkers.verdict import CheckResult
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from checkers.check import check, of_registers
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
 from checkers.registers.register_anomalies import (

@@ -11,7 +11,7 @@ from checkers.array_types import Flags, Ints
 from checkers.check import check, of_registers
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.registers.log_times import BEFORE_ALL, LogTimes, RegisterState, log_times, may_be_of
 from checkers.registers.stored_values import NEVER, complete_disks

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from checkers.check import check, of_registers
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.events import ACCEPTED, UNANSWERED
 from checkers.registers.log_times import LogTimes, deletes_of, log_times, unasked_deletions
 from checkers.registers.stored_values import CLIENT_METRICS, StoredRecord, Written, stored_records

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.metadata_logs import SnapshotId, StoredBatch
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
+from checkers.evidence.traced_logs import SnapshotId, StoredBatch
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 
 # When the values of registers were requested, by the operations that may have happened.

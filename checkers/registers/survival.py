@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.registers.log_times import deletes_of, log_times, lost_deletes
 from checkers.registers.stored_values import (
     StoredOn,
@@ -78,7 +78,7 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     A voter that lost its disk counts with that disk's contents. If the disks of a majority of the
     voters are lost, a write that only they have may be gone; but once the remaining voters were
     just a majority, each of them must have what clients asked for from then on, and all that had
-    been acknowledged before (`checkers.evidence.voters_left`).
+    been acknowledged before (`checkers.evidence.voter_history`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in chain(fates_of_writes(evidence), _fates_of_deletes(evidence)):

@@ -17,10 +17,9 @@ from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.lives import NEED, gaps
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.planned import Kind
 from checkers.history.asked import request_s
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.traced_replicas import PartitionId, ids_by_name, traced_partitions

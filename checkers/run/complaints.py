@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, EventValue, counted
 

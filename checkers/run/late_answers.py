@@ -7,7 +7,7 @@ import numpy as np
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.restarts import may_forget
 from checkers.evidence.starvation import Suspicion, sort_out, starved_between
 from checkers.partitions.described_partitions import (

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from checkers.check import check, everywhere
 from checkers.conclusion import STARVED, Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.starvation import NOT_MEASURED, Suspicion, in_words, sort_out, why_in_doubt
 from checkers.history.asked import REASSIGN, asked_by_clients
 from checkers.history.events import is_kafkas

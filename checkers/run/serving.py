@@ -11,7 +11,7 @@ from checkers.array_types import Ints
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.history.asked import asked_by_clients
 from checkers.history.events import ACCEPTED, REFUSED, UNANSWERED

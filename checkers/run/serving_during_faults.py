@@ -17,9 +17,8 @@ from checkers.array_types import Ints
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.isr_history import IsrHistory, isr_histories
-from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.asked import asked_by_clients

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from checkers.check import check
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, Verdict, counted
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
-from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import Restart, restarts
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.partitions.traced_replicas import METADATA, traces_replicas

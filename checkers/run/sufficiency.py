@@ -8,9 +8,8 @@ import pyarrow.compute as pc
 
 from checkers.check import check, describes_quorum, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FaultFact, Kind
 from checkers.evidence.missing import nothing_was_counted
-from checkers.evidence.planned import Kind
 from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES

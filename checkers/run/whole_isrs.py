@@ -11,8 +11,8 @@ from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import Kind
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
-from checkers.evidence.planned import Kind
 from checkers.evidence.starvation import Suspicion, sort_out
 from checkers.partitions.described_partitions import asked_of_partitions
 from checkers.partitions.leaders import NEED

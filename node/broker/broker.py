@@ -44,13 +44,17 @@ from node.wire.apis import (
     Response,
 )
 from node.wire.configs import DescribeConfigsRequest
-from node.wire.describe_log_dirs import DescribeLogDirsRequest
-from node.wire.offsets import DeleteRecordsRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
+from node.wire.offsets import (
+    DeleteRecordsRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    ReplicaLogsRequest,
+)
 from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.produce import InitProducerIdRequest, ProduceRequest
-from node.wire.replica_log_info import ReplicaLogsRequest
 from node.wire.topic_metadata import (
     DescribeClusterRequest,
+    DescribeLogDirsRequest,
     DescribeTopicPartitionsRequest,
     MetadataRequest,
 )

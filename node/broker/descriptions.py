@@ -11,12 +11,6 @@ from node.controller.image import Image, Partition
 from node.controller.image.topics import INTERNAL, Topic, is_legal
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, Endpoint, NodeId
-from node.wire.describe_log_dirs import (
-    DescribedLog,
-    DescribedLogDir,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
 from node.wire.entities import TopicPartition
 from node.wire.topic_metadata import (
     BROKERS,
@@ -25,8 +19,12 @@ from node.wire.topic_metadata import (
     Cursor,
     DescribeClusterRequest,
     DescribeClusterResponse,
+    DescribedLog,
+    DescribedLogDir,
     DescribedPartition,
     DescribedTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     MetadataRequest,

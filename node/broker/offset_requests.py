@@ -21,6 +21,7 @@ from node.wire.offsets import (
     LATEST,
     LATEST_TIERED,
     LATEST_TIME,
+    MOST_ASKED,
     SPECIAL_TIMES,
     EpochEnd,
     ListedOffset,
@@ -28,13 +29,10 @@ from node.wire.offsets import (
     ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
-    SoughtOffset,
-)
-from node.wire.replica_log_info import (
-    MOST_ASKED,
     ReplicaLogInfo,
     ReplicaLogsRequest,
     ReplicaLogsResponse,
+    SoughtOffset,
 )
 
 _OPENED_BYTES = 1024 * 1024  # of compressed records: about 0.1 s, of snappy and lz4

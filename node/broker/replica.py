@@ -21,7 +21,7 @@ from node.controller.image.topics import Partition as PartitionState
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, Epoch, LogPosition, NodeId, Offset
 from node.lazy_dataclass import dataclass
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from node.wire.alter_partition import IsrMember, PartitionResult
 
 _BEGIN = Offset(0)

@@ -11,7 +11,7 @@ from node.effects import SegmentLimits, Slice
 from node.ids import MS, LogId, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from node.storage.producers import KnownProducers
 
 # How much of a long task is done in one step, when the duration of a piece is unknown: to make a

@@ -42,8 +42,8 @@ from node.ids import MS, NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogId, NodeId, Off
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
+from node.storage.checkpoints import LeaderEpochs
 from node.storage.disk import CorruptLog
-from node.storage.leader_epochs import LeaderEpochs
 from node.storage.producers import KnownProducers
 from node.wire.entities import TopicPartition
 

@@ -18,8 +18,8 @@ from node.controller.heartbeats import BrokerSessions
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
 from node.controller.reads import ConfirmedReads
+from node.controller.recovery_rules import asks_for_recovery
 from node.controller.registration import Registrar
-from node.controller.requested_recoveries import asks_for_recovery
 from node.controller.resource_configs import drop_elr
 from node.controller.unclean_recovery import UncleanRecovery
 from node.controller.writes import decide
@@ -38,10 +38,10 @@ from node.records.metadata import (
     encode_metadata,
 )
 from node.wire.apis import ReadRequest, Response, WriteRequest
+from node.wire.offsets import ReplicaLogsResponse
 from node.wire.reassignments import ElectLeadersRequest
 from node.wire.refusals import refused
 from node.wire.registration import BrokerHeartbeatRequest, ControllerRegistrationRequest
-from node.wire.replica_log_info import ReplicaLogsResponse
 
 # Gauges of partitions (KIP-966, "Metrics"), from the committed image.
 

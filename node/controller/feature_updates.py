@@ -23,9 +23,9 @@ from node.records.metadata import (
     MetadataRecord,
 )
 from node.records.schemas import BrokerFeature, ControllerFeature
-from node.wire.api_versions import SUPPORTED_FEATURES
-from node.wire.update_features import (
+from node.wire.api_versions import (
     SAFE_DOWNGRADE,
+    SUPPORTED_FEATURES,
     UNSAFE_DOWNGRADE,
     UPGRADE,
     FeatureUpdate,

@@ -12,8 +12,7 @@ from dataclasses import replace
 from node.controller import decision
 from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image, Partition, PartitionKey
-from node.controller.isr_updates import rules_for
-from node.controller.partition_changes import Election, change, without
+from node.controller.partition_changes import Election, change, rules_for, without
 from node.controller.partition_creation import check_assignment
 from node.errors import ErrorCode
 from node.records.metadata import PartitionChangeRecord

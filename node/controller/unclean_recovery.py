@@ -31,11 +31,12 @@ from node.controller.decision import (
     recovers,
 )
 from node.controller.image import Image, Partition, PartitionKey
-from node.controller.isr_updates import rules_for
-from node.controller.partition_changes import change
+from node.controller.partition_changes import change, rules_for
 from node.controller.recovery_rules import (
     Answer,
+    AnsweredElection,
     Recovery,
+    RequestedRecoveries,
     active_replicas,
     elected,
     may_recover,
@@ -44,7 +45,6 @@ from node.controller.recovery_rules import (
     topic_strategy,
     valid_answers,
 )
-from node.controller.requested_recoveries import AnsweredElection, RequestedRecoveries
 from node.effects import DisconnectPeer
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, uuid_text
@@ -52,14 +52,14 @@ from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.metadata import PartitionChangeRecord
 from node.wire.entities import TopicPartition
-from node.wire.reassignments import (
-    ElectLeadersRequest,
-)
-from node.wire.replica_log_info import (
+from node.wire.offsets import (
     MOST_ASKED,
     ReplicaLogInfo,
     ReplicaLogsRequest,
     ReplicaLogsResponse,
+)
+from node.wire.reassignments import (
+    ElectLeadersRequest,
 )
 
 _FIRST_CHANNEL = -(1 << 40)  # of broker 0, the next below it of broker 1: no others are as low

@@ -21,6 +21,7 @@ from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.records.metadata import MetadataRecord, ProducerIdsRecord, is_too_long, strings
 from node.wire.alter_partition import AlterPartitionRequest, AssignDirectoriesRequest
+from node.wire.api_versions import UpdateFeaturesRequest
 from node.wire.apis import WriteRequest
 from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse, ReplaceConfigsRequest
 from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
@@ -37,7 +38,6 @@ from node.wire.topic_changes import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
-from node.wire.update_features import UpdateFeaturesRequest
 
 # AllocateProducerIds: each block of producer ids is given away once (KIP-730).
 

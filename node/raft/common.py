@@ -8,8 +8,7 @@ from node.raft.quorum import Quorum
 from node.raft.roles import Follower, reachable
 from node.raft.voter_set import VoterSet
 from node.wire.apis import Response
-from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     DescribeQuorumRequest,

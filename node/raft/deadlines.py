@@ -10,7 +10,7 @@
     Follower       fetch           fetch T.               Prospective; one that cannot lead looks
                                                           for another leader
     Leader         check quorum    1.5 fetch T.           Resigned
-    Leader         begin, a voter  half a fetch T.        BeginQuorumEpoch (`begin_end_epoch`)
+    Leader         begin, a voter  half a fetch T.        BeginQuorumEpoch (`votes`)
     a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
     a request      time-out        request T.             its connection is dropped (`peers`)
     a voter        back-off        20 ms and more         it may be sent requests again (`peers`)

@@ -3,6 +3,10 @@
 What a node sends is decided by its role and by outstanding requests, not by what just happened:
 after every event `poll` takes the transitions that are due and sends what is due. So nothing needs
 to be remembered about a request that was lost; it is simply sent again.
+
+Takes the transitions that are due, and writes a new leader's control records.
+
+`deadlines` says which transitions are due, `quorum` makes them.
 """
 
 import random
@@ -13,13 +17,22 @@ from uuid import UUID
 from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
 from node.effects import ElectionState
-from node.ids import ChannelId, ConnectionId, Endpoint, LogPosition, NodeId, Now, Offset, ReplicaKey
+from node.ids import (
+    ChannelId,
+    ConnectionId,
+    Endpoint,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+)
 from node.outbox import Outbox, Parking
 from node.raft import deadlines
-from node.raft.begin_end_epoch import Epochs
 from node.raft.common import refuse_to_others
+from node.raft.deadlines import Move
 from node.raft.descriptions import Gauge, describe_cluster, describe_quorum, quorum_gauges
-from node.raft.due_moves import DueMoves, name_voters
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
@@ -31,13 +44,14 @@ from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, 
 from node.raft.snapshots import FollowerSnapshots, LeaderSnapshots, LocalSnapshots, PieceWriter
 from node.raft.voter_changes import NewVoters, VoterChanges
 from node.raft.voter_history import VoterHistory
-from node.raft.votes import Votes
+from node.raft.voter_set import VoterSet
+from node.raft.votes import Epochs, Votes, preferred_candidates
 from node.records.batch import BatchHeader, KeyValue
+from node.records.control import ControlRecord, LeaderChange, encode_control
 from node.storage.view import LogView
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import PeerRequest, Response
-from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     DescribeQuorumRequest,
@@ -53,6 +67,93 @@ from node.wire.vote import (
     VoteRequest,
     VoteResponse,
 )
+
+# Control records that a leader writes of itself and of the voters.
+
+
+def begin_epoch(log: LocalLog, leader: Leader, voters: VoterSet, now: Now) -> None:
+    """LeaderChange is the first batch of an epoch: nothing older is committed without it."""
+    change = LeaderChange(
+        leader=leader.leader,
+        voters=log.voters.form.told(voters.keys),
+        granting_voters=log.voters.form.told(leader.granting),
+    )
+    _append(log, [change, *log.voters.first_records(())], leader, now)
+
+
+def name_voters(log: LocalLog, leader: Leader, replicas: Replicas, now: Now) -> None:
+    """The first leader names the voters, once all have fetched (KIP-856, "Bootstrapping")."""
+    if not log.voters.is_named:
+        records = log.voters.first_records(replicas.met(leader))
+        if records:
+            _append(log, records, leader, now)
+
+
+def _append(log: LocalLog, records: Sequence[ControlRecord], leader: Leader, now: Now) -> None:
+    encoded = [encode_control(record) for record in records]
+    log.append_as_leader(encoded, leader.epoch, now, control=True)
+
+
+class DueMoves:
+    def __init__(
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        reads: ReadIndex,
+        epochs: Epochs,
+        changes: VoterChanges,
+    ) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._reads = reads
+        self._epochs = epochs
+        self._changes = changes
+
+    def take(self, now: Now, elapsed_ns: int) -> bool:
+        """Take one due transition, if any. All input from before `elapsed_ns` was handled."""
+        quorum, role = self._quorum, self._quorum.role
+        if isinstance(role, Resigned) and self._epochs.is_shutting_down:
+            return False
+        if isinstance(role, Leader) and self._changes.is_removed(role):
+            self.resign(now)
+            return True
+        move = deadlines.due_move(role, quorum, elapsed_ns)
+        if move is not None:
+            self._make(move, now)
+        return move is not None
+
+    def resign(self, now: Now) -> None:
+        role = self._quorum.role
+        assert isinstance(role, Leader), f"{role} cannot resign"
+        self._quorum.to_resigned(preferred_candidates(role, self._quorum), now.mono_ns)
+
+    def _make(self, move: Move, now: Now) -> None:
+        quorum, mono_ns = self._quorum, now.mono_ns
+        match move:
+            case Move.ASK:
+                quorum.to_prospective(mono_ns)
+            case Move.STAND:
+                quorum.to_candidate(mono_ns)
+            case Move.GIVE_UP:
+                quorum.after_prospective(mono_ns)
+            case Move.LEAD:
+                self._lead(now)
+            case Move.FIND_LEADER:
+                quorum.to_unattached(quorum.epoch, mono_ns)
+            case Move.RESIGN:
+                self.resign(now)
+            case Move.NEXT_EPOCH:
+                quorum.to_unattached(Epoch(quorum.epoch + 1), mono_ns)
+            case _:
+                assert_never(move)
+
+    def _lead(self, now: Now) -> None:
+        self._quorum.to_leader(now.mono_ns)
+        self._reads.restart()
+        leader = self._quorum.role
+        assert isinstance(leader, Leader)
+        begin_epoch(self._log, leader, self._quorum.voters, now)
+
 
 QuorumRequest = PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest
 

@@ -27,7 +27,7 @@ from node.records.metadata import check_contents
 from node.records.snapshot import SnapshotReader
 from node.storage.snapshots import Snapshot
 from node.storage.view import LogView
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchSnapshotRequest, FetchSnapshotResponse
 
 
 def deletion_point(

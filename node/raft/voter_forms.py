@@ -27,8 +27,7 @@ from node.raft.voter_set import VoterSet
 from node.records.control import AddVoter, ControlRecord, KRaftVersion, RemoveVoter, Voter, Voters
 from node.wire.api import Api
 from node.wire.api_versions import ApiVersionsResponse
-from node.wire.fetch import FETCH
-from node.wire.fetch_snapshot import FETCH_SNAPSHOT
+from node.wire.fetch import FETCH, FETCH_SNAPSHOT
 from node.wire.raft_voters import (
     ADD_RAFT_VOTER,
     DESCRIBE_QUORUM,

@@ -14,7 +14,6 @@ directories.py      the log directories that it names, and new directory ids
 recovered.py        a node recovered from its disk; shared with the simulator
 shell.py            the loop: events to the node, effects to the world, one flush for many
 tcp.py              the connections that others open, and their limits
-room.py             room for large requests
 listener.py         the listening sockets, and descriptors for connections
 metrics.py          the metrics: measurement, Prometheus' text format, the HTTP endpoint
 framing.py          a stream of bytes as frames; TCP keepalive

@@ -12,7 +12,7 @@ taken, if they come by a listener of their own. Unserved frames of a closed conn
 What all of them hold is bounded (`node.config.ConnectionLimits`). The number of connections: beyond
 it the one that was silent longest is closed; connections by which other nodes come go last, as in
 Kafka. The bytes of requests, of which small ones are taken as they come, and large ones when there
-is room (`room`): a connection has at most `SMALL_BYTES`, and one large request. The bytes of
+is room (`Room`): a connection has at most `SMALL_BYTES`, and one large request. The bytes of
 answers that are not taken: beyond the same bound the connection that holds most is closed, so that
 others need not wait for one that may never take them. An answer partly in files is read from them
 as it is taken.
@@ -25,9 +25,8 @@ from collections.abc import Callable, Sequence
 from node.config import ConnectionLimits
 from node.effects import ConnectionClosed, Event, FrameReceived, Piece
 from node.ids import ConnectionId
-from node.server.framing import SIZE, Arrived, FrameSizeRefused, with_size
+from node.server.framing import SIZE, Arrived, FrameSizeRefused, Room, with_size
 from node.server.output import NoticeKind, Notices
-from node.server.room import Room
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns

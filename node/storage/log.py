@@ -34,8 +34,8 @@ from node.effects import (
 from node.ids import METADATA_TOPIC_ID, Epoch, LogId, LogPosition, Offset, uuid_text
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
+from node.storage.checkpoints import LeaderEpochs, encode_epochs
 from node.storage.disk import LEADER_EPOCHS, PARTITION_METADATA, CorruptFile, Disk
-from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.recovery import Cut, FlushMark, recover_log, start_anew
 from node.storage.segment import Segment, accept_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots

@@ -18,9 +18,8 @@ from node.effects import SegmentLimits
 from node.ids import Epoch, LogPosition, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import NO_TIME, BatchHeader
-from node.storage.checkpoints import read_topic, save_topic
+from node.storage.checkpoints import LeaderEpochs, encode_epochs, read_topic, save_topic
 from node.storage.disk import LEADER_EPOCHS, PARTITION_METADATA, Disk
-from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.partition_recovery import FoundLog, Vouched, find_log
 from node.storage.partition_segment import FileSlice, IndexChecksums, PartitionSegment, Reindexed
 from node.storage.producers import KnownProducers, ProducerStates

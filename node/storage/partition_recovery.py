@@ -20,9 +20,9 @@ from dataclasses import field
 from node.ids import Epoch, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch
+from node.storage.checkpoints import LeaderEpochs, parse_epochs
 from node.storage.disk import LEADER_EPOCHS, Disk
 from node.storage.indexes import OFFSET_INDEX, TIME_INDEX
-from node.storage.leader_epochs import LeaderEpochs, parse_epochs
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
 from node.storage.producers import ProducerStates
 from node.storage.segment import SUFFIX, parse_segment_name, scan_batches

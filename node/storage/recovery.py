@@ -33,8 +33,8 @@ from typing import Self
 from node.ids import Epoch, LogPosition, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch
+from node.storage.checkpoints import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.disk import LEADER_EPOCHS, CorruptLog, Disk
-from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.segment import Segment, parse_segment_name, scan_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots, oldest_from
 

@@ -19,6 +19,7 @@ loaded, not before.
 from node.codec import UnencodableMessage
 from node.wire.apis import API_RANGES
 from node.wire.frames import (
+    MalformedFrame,
     decode_request,
     decode_response,
     encode_pieces,
@@ -26,7 +27,6 @@ from node.wire.frames import (
     encode_response,
     load_codecs,
 )
-from node.wire.headers import MalformedFrame
 
 __all__ = [
     "API_RANGES",

@@ -7,10 +7,8 @@ from node.wire import (
     alter_partition,
     api_versions,
     configs,
-    describe_log_dirs,
     envelope,
     fetch,
-    fetch_snapshot,
     group_descriptions,
     group_membership,
     group_offsets,
@@ -20,10 +18,8 @@ from node.wire import (
     raft_voters,
     reassignments,
     registration,
-    replica_log_info,
     topic_changes,
     topic_metadata,
-    update_features,
     vote,
 )
 from node.wire.api import Api, ApiRange
@@ -45,9 +41,9 @@ APIS: tuple[Api, ...] = (
     vote.END_QUORUM_EPOCH,
     raft_voters.DESCRIBE_QUORUM,
     alter_partition.ALTER_PARTITION,
-    update_features.UPDATE_FEATURES,
+    api_versions.UPDATE_FEATURES,
     envelope.ENVELOPE,
-    fetch_snapshot.FETCH_SNAPSHOT,
+    fetch.FETCH_SNAPSHOT,
     topic_metadata.DESCRIBE_CLUSTER,
     registration.BROKER_REGISTRATION,
     registration.BROKER_HEARTBEAT,
@@ -69,7 +65,7 @@ ForwardedRequest = (
     | reassignments.AlterReassignmentsRequest
     | reassignments.ListReassignmentsRequest
     | reassignments.ElectLeadersRequest
-    | update_features.UpdateFeaturesRequest
+    | api_versions.UpdateFeaturesRequest
     | registration.UnregisterBrokerRequest
     | raft_voters.DescribeQuorumRequest
     | raft_voters.AddVoterRequest
@@ -97,10 +93,10 @@ BROKER_APIS: tuple[Api, ...] = (
     produce.INIT_PRODUCER_ID,
     offsets.OFFSET_FOR_LEADER_EPOCH,
     topic_metadata.DESCRIBE_TOPIC_PARTITIONS,
-    describe_log_dirs.DESCRIBE_LOG_DIRS,
+    topic_metadata.DESCRIBE_LOG_DIRS,
     configs.DESCRIBE_CONFIGS,
     topic_metadata.DESCRIBE_CLUSTER,
-    replica_log_info.GET_REPLICA_LOG_INFO,
+    offsets.GET_REPLICA_LOG_INFO,
     *(api for api in APIS if api.request in get_args(ForwardedRequest)),
 )
 BY_KEY = {api.key: api for api in APIS}
@@ -114,7 +110,7 @@ PeerRequest = (
     | vote.BeginQuorumEpochRequest
     | vote.EndQuorumEpochRequest
     | fetch.FetchRequest
-    | fetch_snapshot.FetchSnapshotRequest
+    | fetch.FetchSnapshotRequest
     | raft_voters.UpdateVoterRequest
 )
 # Requests with which other nodes register, or report their state, at the active controller.
@@ -160,8 +156,8 @@ DataRequest = (
     | produce.InitProducerIdRequest
     | offsets.OffsetForLeaderEpochRequest
     | topic_metadata.DescribeTopicPartitionsRequest
-    | describe_log_dirs.DescribeLogDirsRequest
-    | replica_log_info.ReplicaLogsRequest
+    | topic_metadata.DescribeLogDirsRequest
+    | offsets.ReplicaLogsRequest
     | HandedOn
     | GroupRequest
 )
@@ -175,7 +171,7 @@ OutgoingRequest = (
     | ControllerRequest
     | partition_fetch.PartitionsFetchRequest
     | envelope.EnvelopeRequest
-    | replica_log_info.ReplicaLogsRequest
+    | offsets.ReplicaLogsRequest
 )
 # Requests that become records, if the active controller accepts them.
 WriteRequest = (
@@ -187,7 +183,7 @@ WriteRequest = (
     | topic_changes.DeleteTopicsRequest
     | reassignments.AlterReassignmentsRequest
     | reassignments.ElectLeadersRequest
-    | update_features.UpdateFeaturesRequest
+    | api_versions.UpdateFeaturesRequest
     | registration.UnregisterBrokerRequest
 )
 # Requests that are answered from committed state, after a majority has confirmed the leader.
@@ -208,7 +204,7 @@ Response = (
     vote.VoteResponse
     | vote.QuorumEpochResponse
     | fetch.FetchResponse
-    | fetch_snapshot.FetchSnapshotResponse
+    | fetch.FetchSnapshotResponse
     | api_versions.ApiVersionsResponse
     | raft_voters.DescribeQuorumResponse
     | configs.AlterConfigsResponse
@@ -229,7 +225,7 @@ Response = (
     | reassignments.ListReassignmentsResponse
     | alter_partition.AssignDirectoriesResponse
     | reassignments.ElectLeadersResponse
-    | update_features.UpdateFeaturesResponse
+    | api_versions.UpdateFeaturesResponse
     | envelope.EnvelopeResponse
     | produce.ProduceResponse
     | partition_fetch.PartitionsFetchResponse
@@ -239,7 +235,7 @@ Response = (
     | produce.InitProducerIdResponse
     | offsets.OffsetForLeaderEpochResponse
     | topic_metadata.DescribeTopicPartitionsResponse
-    | describe_log_dirs.DescribeLogDirsResponse
+    | topic_metadata.DescribeLogDirsResponse
     | group_descriptions.FindCoordinatorResponse
     | group_membership.JoinGroupResponse
     | group_membership.SyncGroupResponse
@@ -251,5 +247,5 @@ Response = (
     | group_descriptions.DescribeGroupsResponse
     | group_descriptions.DeleteGroupsResponse
     | group_descriptions.OffsetDeleteResponse
-    | replica_log_info.ReplicaLogsResponse
+    | offsets.ReplicaLogsResponse
 )

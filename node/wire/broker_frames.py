@@ -4,12 +4,11 @@ from dataclasses import replace
 
 from node.effects import Piece
 from node.wire.apis import BROKER_BY_KEY, ForwardedRequest, HandedOn, Request, Response
+from node.wire.frames import RequestHeader, decode_response, encode_request
 from node.wire.frames import decode_request as decode_served
-from node.wire.frames import decode_response, encode_request
 from node.wire.frames import encode_pieces as encode_served_pieces
 from node.wire.frames import encode_response as encode_served
 from node.wire.group_membership import JoinGroupRequest
-from node.wire.headers import RequestHeader
 
 __all__ = [
     "decode_request",

@@ -7,13 +7,13 @@ from typing import assert_never
 from node.errors import ErrorCode
 from node.wire import (
     alter_partition,
+    api_versions,
     configs,
     produce,
     raft_voters,
     reassignments,
     registration,
     topic_changes,
-    update_features,
 )
 from node.wire.apis import ForwardedRequest, ReadRequest, Response, WriteRequest
 
@@ -95,10 +95,8 @@ def refused(
             )
         case reassignments.ElectLeadersRequest():
             return reassignments.ElectLeadersResponse(error=error)
-        case update_features.UpdateFeaturesRequest(updates=updates):
+        case api_versions.UpdateFeaturesRequest(updates=updates):
             names = tuple(each.name for each in updates)
-            return update_features.UpdateFeaturesResponse(
-                error=error, message=message, features=names
-            )
+            return api_versions.UpdateFeaturesResponse(error=error, message=message, features=names)
         case _:
             assert_never(request)

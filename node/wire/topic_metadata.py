@@ -1,5 +1,7 @@
 """Metadata, DescribeCluster and DescribeTopicPartitions: brokers, leaders and replicas, for
 clients.
+
+DescribeLogDirs 1-4 (KIP-113, KIP-827): the content of a broker's log directories.
 """
 
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ from node.ids import NO_NODE, ZERO_UUID, Endpoint, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import NAMES, Api
 from node.wire.declared import Error, Functions, Kio, Message, each, some_uuid
+from node.wire.entities import PartitionFields, TopicPartition, in_topics, of_topics
 
 # DescribeCluster, with its endpoint type (KIP-919).
 
@@ -209,4 +212,41 @@ DESCRIBE_TOPIC_PARTITIONS = Api(
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     size=NAMES,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeLogDirsRequest:
+    """`partitions`: None for all."""
+
+    partitions: Annotated[tuple[TopicPartition, ...] | None, of_topics("topics", "partitions")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedLog:
+    """`lag`: how many records below the high watermark it lacks."""
+
+    partition: PartitionFields
+    size: Annotated[int, "partition_size"]
+    lag: Annotated[int, "offset_lag"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedLogDir:
+    """The size of its volume is not known to a node."""
+
+    path: Annotated[str, "log_dir"]
+    error: Error = ErrorCode.NONE
+    logs: Annotated[tuple[DescribedLog, ...], in_topics("topics", "partitions")] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeLogDirsResponse:
+    results: tuple[DescribedLogDir, ...]
+
+
+DESCRIBE_LOG_DIRS = Api(
+    35, "DescribeLogDirs", 1, 4, DescribeLogDirsRequest, DescribeLogDirsResponse
 )

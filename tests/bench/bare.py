@@ -8,7 +8,7 @@ from functools import partial
 
 from workloads.append import AppendOptions
 from workloads.connection import Brokers, Driver
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, encode_batch
 from workloads.wire.header import Api
 from workloads.wire.produce import ALL, produce, read_produce

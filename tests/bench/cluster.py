@@ -16,7 +16,7 @@ from checkers.history.events import EventType
 from tests.bench.row import Row
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 POWER_CYCLES = 5
 LOAD_S = 8.0

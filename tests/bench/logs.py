@@ -17,7 +17,7 @@ from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.log.findings import findings_of
 from checkers.page import render_page
-from checkers.page.partition_lanes import PARTITIONS_LIMIT
+from checkers.page.partition_drawing import PARTITIONS_LIMIT
 from checkers.verdict import Judgement, Verdict
 from tests.bench.row import Row
 from tests.support.histories import make_run

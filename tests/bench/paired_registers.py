@@ -28,7 +28,7 @@ from chaos.recorder import MachineClock, Recorder
 from checkers.history.events import EventType
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 HERE = Path(__file__).parents[2]
 WARM_S, LOAD_S = 14.0, 10.0

@@ -23,8 +23,7 @@ from chaos.run.watches import QuorumAnswers
 from tests.bench.row import Row
 from workloads.connection import ClientEntry
 from workloads.operation_history import Tally
-from workloads.operator import NeverChangedError, Operator
-from workloads.voter_requests import Voter
+from workloads.operator import NeverChangedError, Operator, Voter
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
 from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api

@@ -29,7 +29,7 @@ from checkers.verdict import Judgement, Verdict
 from tests.bench.paired import SCRATCH
 from tests.bench.row import Row
 from tests.bench.shares import shares
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=50.0)
 DURATION_S = 60.0

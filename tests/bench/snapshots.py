@@ -17,8 +17,7 @@ from node.records.snapshot import SnapshotEncoder
 from node.server.real_disk import RealDisk
 from node.storage.disk import METADATA_DIRECTORY
 from node.storage.log import Log
-from node.wire.fetch import FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from tests.bench.behind import config
 from tests.bench.row import Row
 from tests.bench.steps import SteppedLeader

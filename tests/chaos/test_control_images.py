@@ -11,7 +11,7 @@ import zstandard
 
 from chaos.run.judging import judge_directory
 from chaos.scenarios.controls import NothingToDropError
-from chaos.selftest.control_disks import without_its_record_at_the_leader
+from chaos.selftest.trying import without_its_record_at_the_leader
 from checkers.disk import read_disks
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import write_run_info

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.run.collect import take, trace_lines
-from checkers.history.inventory import INVENTORY, differences, has_any_file
+from chaos.run.seal import take, trace_lines
+from checkers.history.sealed_run import INVENTORY, differences, has_any_file
 
 
 @pytest.fixture

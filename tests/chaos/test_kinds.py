@@ -26,14 +26,13 @@ from chaos.cluster.interface import (
     Voted,
 )
 from chaos.nemesis.abilities import PROTOCOLS, Ability
-from chaos.nemesis.fault import Fault, OfLinks, cure, inject
+from chaos.nemesis.fault import Fault, OfLinks, cure, inject, parameters_of, with_parameters
 from chaos.nemesis.kinds import BY_KIND, KINDS, MENACES
-from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.links import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
+from chaos.nemesis.kinds.removals import AddBroker, KillRemoved, RemoveForGood, RestartRemoved
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import (
     ElectLeaders,
@@ -45,7 +44,6 @@ from chaos.nemesis.kinds.upkeep import (
     SyncDisks,
 )
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
-from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import FAULTS, fault_as_json, fault_from
 from chaos.nemesis.victims import (
     AllBrokers,

@@ -31,7 +31,7 @@ from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime
 from tests.support.fake_node import FakeNode
 from workloads.leader import Leader
-from workloads.voter_requests import Voter
+from workloads.operator import Voter
 from workloads.wire.topic_partitions import PartitionClaim
 
 EVERY = {**SCENARIOS, **CONTROLS}

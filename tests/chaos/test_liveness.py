@@ -23,7 +23,7 @@ from checkers.history.sealed_run import read_run_info
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import LoopClock, in_virtual_time
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 QUIET = {"longest_late_ms": 5.0, "late_share": 0.0}
 STARVED = {"longest_late_ms": 4_000.0, "late_share": 0.7}

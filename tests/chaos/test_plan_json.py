@@ -21,7 +21,7 @@ from chaos.scenarios.controls import CONTROLS
 from checkers.history.sealed_run import RunInfo
 from workloads.append import AppendOptions
 from workloads.clients.library_clients import LIBRARIES, TOPIC_CLIENTS
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 from workloads.workload_kinds import KINDS, kind_of
 
 

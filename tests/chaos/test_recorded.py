@@ -5,14 +5,13 @@ import json
 import pytest
 
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
-from chaos.nemesis.fault import Fault
+from chaos.nemesis.fault import Fault, parameters_of
 from chaos.nemesis.kinds.clocks import ClockRate
 from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
 from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import SlowLinks
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
 from chaos.nemesis.script import Schedule
 from chaos.nemesis.victims import ControllerLeader, LeaderAnd, OneNode, SomeNodes

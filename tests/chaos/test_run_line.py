@@ -11,9 +11,9 @@ from chaos.cli import parser
 from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.commands.run_command import choices_of
 from chaos.errors import UsageError
+from chaos.nemesis.fault import parameters_of
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import fault_as_json
 from chaos.nemesis.script import Schedule
 from chaos.nemesis.victims import AllBrokers
@@ -24,7 +24,7 @@ from chaos.run.scenario_file import read_scenario_file
 from chaos.scenario import SCENARIO_SETTINGS
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS, SCENARIOS
 from chaos.scenarios.controls import CONTROLS
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"

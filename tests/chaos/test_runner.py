@@ -27,7 +27,7 @@ from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.virtual_time import LoopClock, in_virtual_time
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=400, timeout_s=0.5)
 

@@ -6,7 +6,7 @@ from chaos.cluster.sim.invariants.rules import ANSWER_RULES
 from chaos.scenario import Scenario
 from chaos.scenarios import MIXED_SCENARIOS, SCENARIOS
 from checkers.all_checks import CHECKS
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import RunInfo
 from tests.support.histories import run_info
 from workloads.workload_kinds import kind_of

@@ -35,9 +35,9 @@ from tests.container.clusters import (
     run_id,
     said_in,
 )
+from workloads.clients.administering import RawTopicClient
 from workloads.clients.library import TopicResult
 from workloads.clients.library_clients import UNWAITED, library_topic_client
-from workloads.clients.raw_topics import RawTopicClient
 from workloads.connection import Brokers
 from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api

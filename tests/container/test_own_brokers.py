@@ -8,7 +8,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.run.installation import prepare
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import read_run_info
 
 BROKERS = (1, 2, 3)

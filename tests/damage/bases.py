@@ -10,7 +10,7 @@ from chaos.run.plan import RunPlan
 from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.verdict import Verdict
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 _SIMULATED = ("kill-leader", "partition-leader", "power-off", "blackout")
 _LOAD = RegisterOptions(concurrency=5, rate=120)

@@ -18,7 +18,7 @@ from kio.serial import entity_reader
 
 from node.wire.api import Api, kio_class
 from node.wire.apis import BROKER_APIS
-from node.wire.headers import read_request_header
+from node.wire.frames import read_request_header
 from tests.differential.kinds import KINDS, Kind
 from tests.differential.model import Known, Model
 from tests.differential.sound import sound

@@ -20,7 +20,7 @@ from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
 from node.wire.apis import OutgoingRequest, PeerRequest
 from node.wire.fetch import FetchRequest
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.vote import BeginQuorumEpochRequest, VoteRequest
 from tests.fuzz.bench import Bench, check_log
 from tests.fuzz.drawing import Draw, draw_answer, one_of

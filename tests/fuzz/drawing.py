@@ -22,7 +22,7 @@ from node.codec.varint import write_unsigned
 from node.limits import MAX_ELEMENTS
 from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, BY_KEY
-from node.wire.headers import RequestHeader, read_response_header, request_header, response_header
+from node.wire.frames import RequestHeader, read_response_header, request_header, response_header
 from workloads.wire import client_metrics, describe_quorum
 from workloads.wire.header import Api as ClientApi
 

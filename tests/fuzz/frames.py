@@ -33,7 +33,7 @@ from node.wire import (
 )
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import APIS, BY_REQUEST, PeerRequest
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from tests.fuzz.sessions import Surprise
 from tests.node.wire.sample_requests import REQUESTS
 from tests.node.wire.sample_responses import RESPONSES

@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaos.run.collect import take
+from chaos.run.seal import take
+from checkers.evidence.faults import Kind
 from checkers.evidence.missing import rows_to_count
-from checkers.evidence.planned import Kind
-from checkers.history.inventory import INVENTORY
-from checkers.history.sealed_run import Run, RunInfo, read_run_info, write_run_info
+from checkers.history.sealed_run import INVENTORY, Run, RunInfo, read_run_info, write_run_info
 from checkers.history.store import MANIFEST, write_tables
 from checkers.history.tables import TABLES
 

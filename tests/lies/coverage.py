@@ -6,7 +6,7 @@ from itertools import product
 
 from checkers.all_checks import CHECKS
 from checkers.check import Check
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo
 from tests.lies.alteration import Alteration, Target

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.run.sides_led import EACH_SIDE_CREATES, EACH_SIDE_LEADS
 from tests.lies.altered import Altered, Row
 

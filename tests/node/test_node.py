@@ -36,7 +36,7 @@ from node.wire import decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
 from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse, ResourceQuery
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from tests.support.memory_log import BOOTSTRAP, MemoryLog

@@ -9,9 +9,9 @@ import orjson
 
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.sim_machine import Machine
+from chaos.cluster.sim.surroundings import VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from chaos.probes import QuorumProbe, driver_for
@@ -20,7 +20,7 @@ from node.ids import Now
 from node.outbox import Output
 from tests.support.recorded import ListedHistory
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=4, rate=40.0)
 

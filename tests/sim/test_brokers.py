@@ -11,13 +11,13 @@ import pytest
 from chaos.cli import main
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.cluster.sim.surroundings import VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.topology import lost_disk
 from chaos.errors import UsageError
 from chaos.run.planning import Choices, plan_of
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import read_run_info
 
 

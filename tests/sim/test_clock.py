@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
+from chaos.cluster.sim.surroundings import NodeClock, VirtualClock
 
 SECOND = 10**9
 

@@ -7,8 +7,8 @@ import pytest
 
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.cluster.sim.surroundings import VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from node.broker.coordinators.group import Group
 from node.broker.coordinators.rebalancing import Rebalancing

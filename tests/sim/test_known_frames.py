@@ -19,7 +19,7 @@ from node.server.output import TRACE_FIELDS, encode_fields
 from node.wire import broker_frames
 from node.wire.entities import TopicPartition
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.partition_fetch import (
     FetchedPartition,
     FetchedRecords,

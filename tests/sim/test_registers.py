@@ -13,7 +13,7 @@ from checkers.history.events import ACCEPTED, REFUSED
 from checkers.history.store import read_run
 from checkers.verdict import Verdict
 from workloads.clients.register_client import Wrong
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 RICH = RegisterOptions(
     concurrency=8,

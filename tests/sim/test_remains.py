@@ -14,9 +14,9 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
-from chaos.cluster.sim.remains import may_have_left
 from tests.sim.every_choice import outcomes
 from tests.sim.programs import Program, State, perform
+from tests.sim.remains import may_have_left
 
 DIRTY = 4  # pages at most: each doubles the number of outcomes
 

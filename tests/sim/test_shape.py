@@ -14,7 +14,7 @@ from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run
 from tests.support.shape import Shape, shape_of
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import Run
 
 Row = Mapping[str, object]

@@ -23,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.evidence.voter_history import VOTER_RECORDS, ReplicaKey, planned_voters
 from checkers.history.store import read_run
 from checkers.history.tables import NO_DIRECTORY
@@ -58,7 +58,7 @@ class RegisterTables:
 
     `runs.traced`: every node writes traces; `voters`: those at the end. If a majority of the
     voters' disks is lost, `each_needed_ns` is the time since when each remaining voter had to have
-    acknowledged records (`checkers.evidence.voters_left`).
+    acknowledged records (`checkers.evidence.voter_history`).
     """
 
     runs: DataFrame

@@ -20,15 +20,13 @@ from chaos.run.judging import judge_directory
 from chaos.run.launch import launch
 from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SIM
-from checkers.history.inventory import DERIVED
-from checkers.history.sealed_run import read_run_info, with_checksum, write_run_info
+from checkers.history.sealed_run import DERIVED, read_run_info, with_checksum, write_run_info
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
 from checkers.verdict import Verdict
-from spark_reports.campaign_rows import ROWS, read_rows
 from spark_reports.report_build import NothingToReportError, build
 from spark_reports.report_summary import ReportSummary
-from spark_reports.sealed_archive import examine, survey
+from spark_reports.sealed_archive import ROWS, examine, read_rows, survey
 from tests.support.sealed_runs import Shape, seal_run
 
 SMALL = Shape(duration_s=5, faults=((2, 3),))

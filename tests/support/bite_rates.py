@@ -28,7 +28,7 @@ from chaos.probes import QuorumProbe, driver_for
 from chaos.run.installation import prepare
 from tests.support.recorded import ListedHistory
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 WHOLE_WITHIN_S = 60.0
 HOLD_S = (0.1, 1.5)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import zstandard
 
 from chaos.run.seal import read_lines
-from chaos.selftest.control_disks import collected_as_it_is
+from chaos.selftest.trying import collected_as_it_is
 from checkers.disk.batches import Batch, read_batches, read_records
 from checkers.disk.records import decode_metadata
 from checkers.history.sealed_run import Run, read_run_info, write_run_info

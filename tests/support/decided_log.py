@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from checkers.disk import read_disks
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import Run
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import encode_batch

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import (

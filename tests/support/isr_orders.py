@@ -28,7 +28,7 @@ from node.records.metadata import (
     FeatureLevelRecord,
     TopicRecord,
 )
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from node.wire.alter_partition import PartitionResult
 
 LEADER, FOLLOWERS = NodeId(0), (NodeId(1), NodeId(2))

@@ -8,7 +8,7 @@ from node.broker.replica import Replica
 from node.controller.image import Partition
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, Offset
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from node.wire.alter_partition import PartitionResult
 
 LAG = 30_000

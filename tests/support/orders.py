@@ -9,6 +9,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogId, NodeId, Offset
 from node.records.batch import encode_batch, split_batches
 from node.storage.partition_log import PartitionLog
+from node.wire.api_versions import FeatureUpdate, UpdateFeaturesRequest
 from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (
     FetchedPartition,
@@ -28,7 +29,6 @@ from node.wire.topic_metadata import (
     DescribeTopicPartitionsResponse,
     PartitionDescription,
 )
-from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
 from tests.support.broker_world import BROKER_ROLE, CONTROLLER, BrokerWorld
 
 IDS = (4, 5, 6)

@@ -9,8 +9,8 @@ from node.ids import MS, Endpoint
 from node.outbox import Outbox, RequestTo
 from node.records.metadata import PartitionChangeRecord
 from node.wire.entities import TopicPartition
+from node.wire.offsets import ReplicaLogInfo, ReplicaLogsRequest, ReplicaLogsResponse
 from node.wire.registration import BrokerRegistrationResponse, RegisteredListener
-from node.wire.replica_log_info import ReplicaLogInfo, ReplicaLogsRequest, ReplicaLogsResponse
 from tests.support.brokers import Brokers
 
 REQUEST_MS, TIMEOUT_MS = 2000, 60_000

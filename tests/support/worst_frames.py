@@ -22,8 +22,7 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.frames import encode_request
-from node.wire.headers import RequestHeader, request_header
+from node.wire.frames import RequestHeader, encode_request, request_header
 from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from tests.support.worst_cluster_requests import cluster_requests
 

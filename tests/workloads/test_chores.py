@@ -59,7 +59,7 @@ def test_offsets_are_looked_up_after_records_with_a_few_keys() -> None:
 def test_the_quorum_s_epoch_is_asked_for_around_each_request(
     chore: str, falls: bool, told: tuple[str, str | None, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workloads.chores.altering_configs._PAUSE_S", 0.01)
+    monkeypatch.setattr("workloads.chores.topics._PAUSE_S", 0.01)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         brokers.falls = falls
@@ -138,7 +138,7 @@ def test_members_come_and_go_and_one_stays_and_commits(monkeypatch: pytest.Monke
 def test_a_topic_gets_partitions_and_moves_until_it_is_at_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workloads.chores.reshaping_topics._PAUSE_S", 0.001)
+    monkeypatch.setattr("workloads.chores.topics._PAUSE_S", 0.001)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "add-partitions", OK, 2)
@@ -192,7 +192,7 @@ def test_every_broker_is_asked_for_the_topics_that_were_deleted() -> None:
 def test_a_broker_that_never_hears_of_the_last_topic_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workloads.chores.deleting_topics._KNOWN_WITHIN_S", 0.1)
+    monkeypatch.setattr("workloads.chores.topics._KNOWN_WITHIN_S", 0.1)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "delete-topic", OK, 1)

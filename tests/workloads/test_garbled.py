@@ -15,8 +15,8 @@ from tests.support.virtual_time import in_virtual_time
 from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
 from workloads.wire.header import Api
+from workloads.workload import RegisterOptions
 
 PassOn = Callable[[Api, bytes, Read], bytes]
 

@@ -29,8 +29,8 @@ from workloads.clients.librdkafka import polled_as_given, sent_as_told
 from workloads.clients.log_driver import Sending, SendResult
 from workloads.clients.raw_clients import Patience
 from workloads.connection import ClientEntry
+from workloads.leader import TopicPartition
 from workloads.operation_history import Span
-from workloads.partition_leaders import TopicPartition
 
 PLAIN = Sending(acks=-1, idempotent=False, record_bytes=64)
 IDEMPOTENT = Sending(acks=-1, idempotent=True, record_bytes=64)

@@ -19,8 +19,7 @@ from tests.support.fake_node import Misbehaviour
 from tests.support.virtual_time import in_virtual_time
 from workloads.connection import ClientEntry
 from workloads.operation_history import Tally
-from workloads.operator import NeverChangedError, Operator
-from workloads.voter_requests import Voter
+from workloads.operator import NeverChangedError, Operator, Voter
 
 REACHED = {node: ClientEntry(host=f"node-{node}", port=9100 + node) for node in (1, 2, 3)}
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from workloads.connection import ClientEntry, LostError, NotSentError, TcpDriver
-from workloads.partition_leaders import TopicPartition, newest_leaders
+from workloads.leader import TopicPartition, newest_leaders
 from workloads.wire.header import Api
 from workloads.wire.topic_requests import LedPartition
 

@@ -14,7 +14,7 @@ from checkers.verdict import Verdict
 from tests.support.quorum_processes import PATIENCE_S, QuorumProcesses, quorum_processes
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=6, rate=300, live_keys=2, operations_per_key=100)
 

@@ -15,7 +15,7 @@ from tests.support.virtual_time import in_virtual_time
 from workloads.clients.register_client import Wrong
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 FAST = RegisterOptions(
     concurrency=4,

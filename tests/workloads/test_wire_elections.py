@@ -3,21 +3,21 @@
 from node.errors import ErrorCode
 from node.wire import broker_frames
 from node.wire.apis import HandedOn
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.reassignments import (
     ElectionResult,
     ElectLeadersRequest,
     ElectLeadersResponse,
     NamedPartition,
 )
-from workloads.wire.elections import (
+from workloads.wire.header import Api, read_header, request_frame
+from workloads.wire.topic_requests import (
     DESIGNATED,
     LONGEST_BALANCED,
     designate_leaders,
     elect_every_leader,
     read_elected,
 )
-from workloads.wire.header import Api, read_header, request_frame
 
 
 def read(body: bytes) -> tuple[RequestHeader, ElectLeadersRequest]:

@@ -11,10 +11,10 @@ from kio.schema.errors import ErrorCode
 from kio.schema.types import TopicName
 from kio.static.primitive import i32, i64
 
-from chaos.cluster.docker.upkeep import lie_in, next_places
+from chaos.cluster.docker.docker_cluster import lie_in, next_places
 from tests.workloads.test_wire import NOW, read, write
 from workloads.wire.header import Api
-from workloads.wire.log_directories import (
+from workloads.wire.topic_partitions import (
     HostedReplica,
     LogDirectory,
     alter_replica_log_dirs,

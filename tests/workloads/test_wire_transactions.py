@@ -15,7 +15,7 @@ from tests.workloads.test_wire import NOW, read, write
 from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.group_members import read_commit
 from workloads.wire.header import Api
-from workloads.wire.transactions import (
+from workloads.wire.produce import (
     GroupMember,
     commit_in_transaction,
     describe_transaction,

@@ -2,13 +2,13 @@
 
 chore.py                 the interface of a chore
 all_chores.py            the chores by name
-altering_configs.py      alters a configuration, and asks for the quorum's epoch between
-asking_epochs.py         asks leaders where the epochs of their logs end
-deleting_topics.py       creates and deletes topics; asks brokers which topics they know
-groups.py                commits offsets of a group; members that join and leave groups
-records.py               looks up offsets by time; deletes records; each in its own log
-reshaping_topics.py      adds partitions, and moves them between brokers
-syncing_coordinators.py  makes transaction coordinators sync their log
+topics.py                alters a configuration, and asks for the quorum's epoch between; creates
+                         and deletes topics; asks brokers which topics they know; adds partitions,
+                         and moves them between brokers
+groups.py                commits offsets of a group; members that join and leave groups; makes
+                         transaction coordinators sync their log
+records.py               looks up offsets by time; deletes records; each in its own log; asks
+                         leaders where the epochs of their logs end
 transforming.py          a group transforms records in transactions
 transforming_member.py   one member of it, and its output
 """

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from workloads.chores.altering_configs import NO_ACTION, AlteringConfigs
-from workloads.chores.asking_epochs import AskingEpochs
 from workloads.chores.chore import Chore, Tools
-from workloads.chores.deleting_topics import DeletingTopics
-from workloads.chores.groups import CommittingOffsets, JoiningGroups
-from workloads.chores.records import DeletingRecords, LookingUp
-from workloads.chores.reshaping_topics import ReshapingTopics
-from workloads.chores.syncing_coordinators import SyncingCoordinators
+from workloads.chores.groups import CommittingOffsets, JoiningGroups, SyncingCoordinators
+from workloads.chores.records import AskingEpochs, DeletingRecords, LookingUp
+from workloads.chores.topics import (
+    NO_ACTION,
+    AlteringConfigs,
+    DeletingTopics,
+    ReshapingTopics,
+)
 from workloads.chores.transforming import Transforming
 from workloads.wire.client_metrics import Action
 

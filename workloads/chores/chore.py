@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workloads.connection import Driver
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import LogHistory, Tally
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

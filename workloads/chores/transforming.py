@@ -24,13 +24,13 @@ from workloads.chores.transforming_member import (
 from workloads.clients.log_driver import NO_NODE
 from workloads.clients.transactions import TransactionCalls
 from workloads.connection import Brokers, LostError, NotSentError
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import (
     FINAL,
     PROCESSED,
     PROCESSED_END,
     PROCESSED_UP_TO,
 )
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import (
     KeyedRecord,
     next_offset,

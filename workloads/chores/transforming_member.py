@@ -20,11 +20,11 @@ from workloads.chores.groups import GroupCoordinator
 from workloads.clients.log_driver import NO_NODE
 from workloads.clients.raw_clients import end, initialize
 from workloads.connection import Brokers, LostError, NotSentError
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import (
     MAIN,
     TRANSFORM,
 )
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import (
     Identity,
     KeyedRecord,
@@ -53,8 +53,14 @@ from workloads.wire.group_members import (
     share_out,
 )
 from workloads.wire.header import Api
-from workloads.wire.produce import ALL, ProducerId, produce, read_produce
-from workloads.wire.transactions import GroupMember, commit_in_transaction
+from workloads.wire.produce import (
+    ALL,
+    GroupMember,
+    ProducerId,
+    commit_in_transaction,
+    produce,
+    read_produce,
+)
 
 # The output of a transformation: which record of its input it processed, in which transaction.
 #

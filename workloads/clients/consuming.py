@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType, value_of
 from workloads.clients.log_driver import NO_NODE, LogConsumer, LogProducer, PollResult, Sending
+from workloads.leader import TopicPartition
 from workloads.operation_history import ASSIGN, FINAL, MAIN, POLL, LogHistory, Span, Tally
-from workloads.partition_leaders import TopicPartition
 from workloads.wire.produce import ALL
 
 # A process that sends to logs: one send in flight, with values that no other send has.

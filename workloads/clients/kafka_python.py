@@ -26,7 +26,7 @@ from workloads.clients.library import REFUSALS, Delivered, Report, in_thread, re
 from workloads.clients.log_driver import NO_NODE, Aim, LogBounds, PollResult, Sending, SendResult
 from workloads.clients.raw_clients import Patience
 from workloads.connection import ClientEntry
-from workloads.partition_leaders import TopicPartition
+from workloads.leader import TopicPartition
 
 _POLL_MS = 100
 _REPORT_SLACK_S = 2.0

@@ -33,7 +33,7 @@ from workloads.clients.library import (
 from workloads.clients.log_driver import NO_NODE, Aim, LogBounds, PollResult, Sending, SendResult
 from workloads.clients.raw_clients import Patience
 from workloads.connection import ClientEntry
-from workloads.partition_leaders import TopicPartition
+from workloads.leader import TopicPartition
 from workloads.wire.error_codes import admin_outcome, error_name
 
 # Topics by librdkafka's admin client (confluent-kafka).

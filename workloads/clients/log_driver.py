@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from checkers.history.events import EventType
+from workloads.leader import TopicPartition
 from workloads.operation_history import Span
-from workloads.partition_leaders import TopicPartition
 
 NO_NODE = -1  # no node: the broker of the operation is unknown, or chosen by a library
 

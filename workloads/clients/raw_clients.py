@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from checkers.history.events import EventType
 from workloads.clients.log_driver import NO_NODE, Aim, LogBounds, PollResult, Sending, SendResult
 from workloads.connection import Brokers, Driver, LostError, NotSentError, Response
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import Span
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, Identity, encode_batch, next_offset, read_batches
 from workloads.wire.error_codes import ErrorCode, error_name, is_retriable_send, send_outcome
 from workloads.wire.fetch import (
@@ -25,19 +25,17 @@ from workloads.wire.fetch import (
 from workloads.wire.group_members import find_coordinator, read_coordinator
 from workloads.wire.header import Api
 from workloads.wire.produce import (
-    ProducerId,
-    init_producer_id,
-    produce,
-    read_produce,
-    read_producer_id,
-)
-from workloads.wire.transactions import (
     DescribedTransaction,
     Ended,
+    ProducerId,
     describe_transaction,
     end_transaction,
+    init_producer_id,
+    produce,
     read_described_transaction,
     read_ended,
+    read_produce,
+    read_producer_id,
 )
 
 # The source of a producer's id: any broker, or the coordinator of its transactions, which also ends

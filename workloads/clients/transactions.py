@@ -10,6 +10,7 @@ from workloads.clients.consuming import Seen
 from workloads.clients.log_driver import NO_NODE
 from workloads.clients.raw_clients import describe, end, initialize
 from workloads.connection import Brokers, Driver, LostError, NotSentError
+from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import (
     COMMIT,
     COMMITTED_END,
@@ -19,12 +20,10 @@ from workloads.operation_history import (
     LogHistory,
     Tally,
 )
-from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.error_codes import error_name
 from workloads.wire.fetch import LATEST, list_offset, read_listed
 from workloads.wire.header import Api
-from workloads.wire.produce import ProducerId
-from workloads.wire.transactions import COMPLETE_COMMIT
+from workloads.wire.produce import COMPLETE_COMMIT, ProducerId
 
 _ID_NOT_FOUND = 105
 

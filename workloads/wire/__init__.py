@@ -5,12 +5,11 @@ header.py            the APIs and the version of each; headers of requests and a
 client_metrics.py    IncrementalAlterConfigs and DescribeConfigs, of registers
 describe_quorum.py   DescribeQuorum, AddRaftVoter, RemoveRaftVoter, UpdateFeatures
 batch.py             record batches, many records of one shape at a time
-produce.py           Produce and InitProducerId
+produce.py           Produce and InitProducerId; EndTxn, TxnOffsetCommit, DescribeTransactions
 fetch.py             Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch
 group_members.py     coordinators, members and offsets of groups
-transactions.py      EndTxn, TxnOffsetCommit, DescribeTransactions
 topic_requests.py    CreateTopics, DeleteTopics, Metadata, CreatePartitions, reassignments
-topic_partitions.py  DescribeTopicPartitions: the state of partitions
-log_directories.py   DescribeLogDirs and AlterReplicaLogDirs
+topic_partitions.py  DescribeTopicPartitions: the state of partitions; DescribeLogDirs and
+                     AlterReplicaLogDirs
 error_codes.py       which errors prove that nothing happened
 """

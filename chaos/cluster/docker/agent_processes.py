@@ -1,11 +1,16 @@
 """The disk agent's part for processes: stops them, and reads the states of threads. In its
-image."""
+image.
+
+The disk agent's tracers: syncs of running, unmodified processes that go wrong. In its image.
+"""
 
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 QUIET_WITHIN_S = 5.0
@@ -100,3 +105,108 @@ def states_of_threads(pid: int) -> Iterator[tuple[int, str]]:
 def signal_to(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):  # it ended in the meantime
         os.kill(pid, number)
+
+
+RECORDS = Path("/disks")
+TRACED = "t"  # the state of a thread that is stopped by its tracer
+SYNCS = ("74", "75") if os.uname().machine == "x86_64" else ("82", "83")  # fsync, fdatasync
+WAITS_WITHIN_S = 15.0  # a sync of a real disk that is shared takes seconds
+STRACE = "strace"  # answers from the kernel: the processes are unmodified
+TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
+
+
+def trouble(pid: int, inject: str) -> None:
+    """From now on each fsync of these processes goes as strace's `inject` says, until they end."""
+    members = members_of({pid_space(pid)})
+    argv = [STRACE, "-f", "-qq", "-o", str(_record_of(pid)), "-e", "trace=fsync,fdatasync"]
+    argv += ["-e", f"inject=fsync,fdatasync:{inject}"]
+    argv += [word for member in members for word in ("-p", str(member))]
+    tracer = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+    def attached() -> bool:
+        if tracer.poll() is not None:
+            said = tracer.stderr.read().decode() if tracer.stderr else ""
+            raise RefusedError(f"{STRACE} ended at once: {said.strip()}")
+        return all(_traced(member) for member in members)
+
+    until(attached, QUIET_WITHIN_S, f"{STRACE} did not attach to {members}")
+    TRACERS[pid] = tracer
+
+
+def hold_trouble(pids: Sequence[int], waiting: Sequence[int] = ()) -> None:
+    """Let no waiting sync go on: with its tracer stopped it stays in place. At least one of the
+    `waiting` syncs must be held before the kernel began it, however long the last one takes."""
+    for pid, tracer in _tracers(pids).items():
+        if pid in waiting:
+            until(partial(_held_in_time, pid, tracer), WAITS_WITHIN_S, f"no sync of {pid} waits")
+        else:
+            _hold(tracer)
+    HELD.update(member for pid in pids if pid in TRACERS for member in members_of({pid_space(pid)}))
+
+
+def _held_in_time(pid: int, tracer: "subprocess.Popen[bytes]") -> bool:
+    """Whether a sync waited before its tracer stood still, and still waits after that."""
+    if not _sync_waits(pid):
+        return False
+    _hold(tracer)
+    if _sync_waits(pid):
+        return True
+    tracer.send_signal(signal.SIGCONT)
+    return False
+
+
+def _hold(tracer: "subprocess.Popen[bytes]") -> None:
+    tracer.send_signal(signal.SIGSTOP)
+    until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+
+
+def _sync_waits(pid: int) -> bool:
+    """Whether the thread is stopped by its tracer at the entry of a sync."""
+    return any(
+        state == TRACED and _system_call(member, thread) in SYNCS
+        for member in members_of({pid_space(pid)})
+        for thread, state in states_of_threads(member)
+    )
+
+
+def _system_call(pid: int, thread: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/task/{thread}/syscall").read_text().split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""  # it ended in the meantime
+
+
+def _stands_still(pid: int) -> bool:
+    return set(thread_states(pid)) == {"T"}
+
+
+def end_trouble(pids: Sequence[int]) -> None:
+    """End the tracers: only then can the threads that they traced be seen to have ended."""
+    for tracer in _tracers(pids).values():
+        tracer.kill()
+        tracer.wait()
+    for pid in pids:
+        TRACERS.pop(pid, None)
+    HELD.clear()
+
+
+def _tracers(pids: Sequence[int]) -> "dict[int, subprocess.Popen[bytes]]":
+    return {pid: TRACERS[pid] for pid in pids if pid in TRACERS}
+
+
+def troubled(pid: int) -> int:
+    """How many of their syncs went wrong."""
+    record = _record_of(pid)
+    lines = record.read_text(errors="replace").splitlines() if record.exists() else []
+    return sum("(INJECTED)" in line or "(DELAYED)" in line for line in lines)
+
+
+def _record_of(pid: int) -> Path:
+    return RECORDS / f"syncs-of-{pid}"
+
+
+def _traced(pid: int) -> bool:
+    tasks = list(Path(f"/proc/{pid}/task").glob("*/status"))
+    return bool(tasks) and not any("TracerPid:\t0\n" in task.read_text() for task in tasks)

@@ -28,13 +28,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from chaos.cluster.docker.agent_processes import RefusedError, quiesce, resume, states, until
-from chaos.cluster.docker.agent_tracers import (
+from chaos.cluster.docker.agent_processes import (
     TRACERS,
+    RefusedError,
     end_trouble,
     hold_trouble,
+    quiesce,
+    resume,
+    states,
     trouble,
     troubled,
+    until,
 )
 
 DISKS = Path("/disks")

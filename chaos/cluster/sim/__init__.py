@@ -3,21 +3,19 @@
     world.py             loop, clock and cluster of one run
     sim_cluster.py       the cluster, as `chaos.cluster.interface.Cluster`
     loop.py              an event loop in which time is a number that jumps
-    sim_clock.py         the harness's clock, and the clocks of nodes, which may go wrong
     network.py           byte streams over links that can be cut, slowed and broken
     sim_links.py         links between nodes and links of clients, with evidence
     journal.py           a file system's metadata, and its journal; steps and failures of disks
     filesystem.py        a page cache over it, which loses data as ext4 does
     sim_disk.py          the node's disk over that, with the harness's faults and canary
-    remains.py           the states that a power cut may leave (used by tests)
-    durable.py           what surely survives on a node's disk
     process.py           one life of a node: its turns, their effects, its open logs
-    surroundings.py      the environment of a process; the node with its invariants
+    surroundings.py      the environment of a process; the node with its invariants; the harness's
+                         clock, and the clocks of nodes, which may go wrong
     known_frames.py      avoids decoding again what nodes fetch from each other
     sim_machine.py       a node's disk, clock and output over its lives
     sim_power_cuts.py    power cuts with evidence; when a fault hits; bounded waits
     invariants/          what must hold after every step, judged inside
-    invariant_keeper.py  keeps the invariants of a run
+    invariant_keeper.py  keeps the invariants of a run; what surely survives on a node's disk
     watchdog.py          ends a step that never ends, or eats memory
 
 The node is the same as in containers, and so are workloads, nemesis, recorder and checkers. Every

@@ -16,7 +16,7 @@ from node.node import Framing
 from node.wire import broker_frames
 from node.wire.apis import HandedOn, OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.partition_fetch import PartitionsFetchRequest, PartitionsFetchResponse
 
 _READ_ALL_THE_SAME = 16  # one of so many

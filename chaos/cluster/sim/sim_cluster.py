@@ -34,7 +34,6 @@ from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
-from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
 from chaos.cluster.sim.sim_links import SimEntrances, SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site, save_machine
 from chaos.cluster.sim.sim_power_cuts import (
@@ -44,6 +43,7 @@ from chaos.cluster.sim.sim_power_cuts import (
     until_it_answers,
     until_off,
 )
+from chaos.cluster.sim.surroundings import NodeClock, VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import NODE, layout

@@ -17,9 +17,8 @@ from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import SimProcess
-from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive, SimDisk
-from chaos.cluster.sim.surroundings import Between, Ear, ListeningFraming, Surroundings
+from chaos.cluster.sim.surroundings import Between, Ear, ListeningFraming, NodeClock, Surroundings
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.topology import lost_disk
 from chaos.conditions import Conditions

@@ -11,8 +11,8 @@ from chaos.bugs.planted import planted_by
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.cluster.sim.surroundings import VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from chaos.setup.shell import module_name

@@ -18,8 +18,9 @@ from chaos.labs.audit.moment import (
     Way,
     set_registers,
     set_while_syncs_wait,
+    told_of,
+    until,
 )
-from chaos.labs.audit.questions import told_of, until
 from checkers.disk.segments import read_meta_properties, read_quorum_state
 
 # Moments at which the voters of a quorum change, on either target.

@@ -25,12 +25,12 @@ from tenacity import (
 from chaos.cluster.interface import Cluster
 from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.errors import OperatorError
-from chaos.labs.audit.questions import Question, comes_true, told_of
+from chaos.labs.audit.moment import Question, comes_true, told_of
 from chaos.labs.audit.quorum_client import QuorumClient
 from chaos.probes import advertised, driver_for
 from workloads.connection import Brokers, LostError, NotSentError
 from workloads.wire.header import Api
-from workloads.wire.log_directories import describe_log_dirs, read_log_dirs
+from workloads.wire.topic_partitions import describe_log_dirs, read_log_dirs
 
 _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"

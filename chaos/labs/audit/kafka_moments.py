@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from chaos.cluster.interface import DiskTrouble
 from chaos.cluster.powers import Killable, ReplicaMoving, Syncable
-from chaos.labs.audit.moment import Stage, set_while_syncs_wait
-from chaos.labs.audit.questions import told_of, until
+from chaos.labs.audit.moment import Stage, set_while_syncs_wait, told_of, until
 from checkers.disk.metadata_log import read_metadata_log
 from checkers.disk.segments import read_offsets
 

@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.labs.audit.copies import Status
-from chaos.labs.audit.next_start import SUSPECT, WORST, NextStart
+from chaos.labs.audit.next_start import SUSPECT, WORST, NextStart, Status
 from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
 from checkers.verdict import counted
 

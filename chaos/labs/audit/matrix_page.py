@@ -8,9 +8,8 @@ from typing import Any
 
 from chaos.cluster.topology import host_name
 from chaos.errors import OperatorError, UsageError
-from chaos.labs.audit.copies import ByteRange
 from chaos.labs.audit.matrix import NO_FILE, Row, always_same, in_how_many, rows_of
-from chaos.labs.audit.next_start import SUSPECT
+from chaos.labs.audit.next_start import SUSPECT, ByteRange
 from chaos.labs.audit.one_cut import FOUND, ObservedCut, ObservedFile
 from chaos.run.foreign_files import printable
 from checkers.page.document import Child, Markup, document, joined, section, tag

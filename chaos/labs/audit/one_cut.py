@@ -16,11 +16,17 @@ from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import Cluster, Described, NodeId, PowerCutMode
 from chaos.cluster.powers import DiskCopies
 from chaos.errors import OperatorError
-from chaos.labs.audit.copies import ComparedFile, compare_copies
 from chaos.labs.audit.kafka_client import KafkaClient
-from chaos.labs.audit.moment import AuditedCluster, Moment, Stage, Way
-from chaos.labs.audit.next_start import Difference, NextStart, is_of_the_node, kind_of, outcomes
-from chaos.labs.audit.questions import ComparedAnswer, asked
+from chaos.labs.audit.moment import AuditedCluster, ComparedAnswer, Moment, Stage, Way, asked
+from chaos.labs.audit.next_start import (
+    ComparedFile,
+    Difference,
+    NextStart,
+    compare_copies,
+    is_of_the_node,
+    kind_of,
+    outcomes,
+)
 from chaos.progress import Progress
 from chaos.run.starvation import MachineWatch
 from checkers.disk.batches import Record, batches_of, read_records

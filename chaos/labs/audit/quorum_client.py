@@ -14,7 +14,7 @@ from tenacity import (
 from chaos.cluster.interface import Cluster, NodeId
 from chaos.cluster.topology import host_name, inner_port
 from chaos.errors import OperatorError
-from chaos.labs.audit.questions import Question, comes_true
+from chaos.labs.audit.moment import Question, comes_true
 from chaos.probes import NoLeaderError, QuorumProbe, committed_end, driver_for
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.leader import Leader, LeaderFinder

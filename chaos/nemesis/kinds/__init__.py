@@ -1,6 +1,6 @@
 """Every kind of fault, one class each; a module holds related kinds.
 
-    additions.py  brokers that an operator asks to be made voters
+    removals.py  brokers that an operator asks to be made voters
     clocks.py     wrong clocks
     cuts.py       partitions of the network
     disks.py      sick disks, and lost disks
@@ -20,7 +20,6 @@ from collections.abc import Mapping
 
 from chaos.nemesis.fault import Fault, SwarmSpec
 from chaos.nemesis.kinds import (
-    additions,
     clocks,
     cuts,
     disks,
@@ -63,7 +62,7 @@ KINDS: tuple[type[Fault], ...] = (
     upkeep.ElectLeaders,
     upkeep.SetMinIsr,
     upkeep.ReassignPartitions,
-    additions.AddBroker,
+    removals.AddBroker,
 )
 
 BY_KIND: dict[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
@@ -76,7 +75,7 @@ BY_AN_OPERATOR: tuple[type[Fault], ...] = (
     removals.RestartRemoved,
     removals.RemoveForGood,
     removals.KillRemoved,
-    additions.AddBroker,
+    removals.AddBroker,
 )
 MENACES: Mapping[str, SwarmSpec] = {
     name: spec for kind in KINDS for name, spec in kind.swarm_specs.items()

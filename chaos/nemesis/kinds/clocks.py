@@ -8,8 +8,7 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence
 from chaos.cluster.powers import ClockShifting
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import one
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words, one
 from chaos.nemesis.proof import of_nodes, on_each
 from chaos.nemesis.victims import Victim
 

@@ -16,8 +16,7 @@ from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, NodeSt
 from chaos.cluster.powers import Cuttable
 from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import always, one_side
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words, always, one_side
 from chaos.nemesis.proof import of_links
 from chaos.nemesis.victims import LeaderAnd, SomeNodes, Victim
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, DiskSickness, FaultEvidence, NodeId, NodeStatus
 from chaos.cluster.powers import Killable, Sickening, Wipeable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import one
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words, one
 from chaos.nemesis.proof import of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 

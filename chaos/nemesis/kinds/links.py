@@ -7,9 +7,8 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
 from chaos.cluster.powers import Closable, Slowable, Unsteady
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words, one_side
 from chaos.nemesis.kinds.cuts import Ways, grudge
-from chaos.nemesis.parameters import one_side
 from chaos.nemesis.proof import of_nodes
 from chaos.nemesis.victims import AllVoters, Victim
 

@@ -19,8 +19,7 @@ from chaos.cluster.interface import (
 )
 from chaos.cluster.powers import DiskTroubling, PowerCuttable, StoppedPowerCuttable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import always, some
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words, always, some
 from chaos.nemesis.proof import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.cluster.powers import Killable, Pausable, Slowable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import one, some
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words, one, some
 from chaos.nemesis.proof import all_done, of_both, of_lasting, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 

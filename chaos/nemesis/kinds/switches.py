@@ -12,7 +12,7 @@ from chaos.nemesis.kinds.disks import OF_A_LOST_DISK
 from chaos.nemesis.kinds.voters import added, removed
 from chaos.nemesis.proof import of_both, of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
-from workloads.voter_requests import Voter
+from workloads.operator import Voter
 
 _BEFORE = "program_before"  # a fact
 

@@ -24,8 +24,7 @@ from chaos.cluster.powers import (
     Syncable,
 )
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
-from chaos.nemesis.parameters import always
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words, always
 from chaos.nemesis.proof import all_done, of_both, of_nodes, on_each
 from chaos.nemesis.victims import Victim
 

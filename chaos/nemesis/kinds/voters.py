@@ -8,13 +8,11 @@ from typing import ClassVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words, one
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
-from chaos.nemesis.parameters import one
 from chaos.nemesis.proof import of_both, of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import SomeNodes, Victim
-from workloads.operator import Operator
-from workloads.voter_requests import Voter
+from workloads.operator import Operator, Voter
 
 # The bound for changes of the voters: elections, and other faults in progress, take their time.
 # It is as long as a swarm's schedule, and half a minute more.

@@ -1,6 +1,6 @@
 """The controller's state. Only `replay` changes it, on every node alike.
 
-Modules: `configurations`; `brokers` (registrations and finalized features); `topics` (with their
+Modules: `configurations`; `image` (with registrations and finalized features); `topics` (with their
 partitions); `digest`; `image` puts them together. The fenced state of a broker and the ISR of a
 partition are stored nowhere else. An image can be turned into the records that make it (`records`),
 the content of a snapshot, and has a `digest`, by which two nodes, or a log and a snapshot, are

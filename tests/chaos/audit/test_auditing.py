@@ -12,11 +12,10 @@ from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
 from chaos.labs.audit import auditing
 from chaos.labs.audit.auditing import AuditArguments
-from chaos.labs.audit.copies import Status
 from chaos.labs.audit.matrix import SUSPICIOUS, VOID, Audited, as_json, as_text
-from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.moment import ComparedAnswer
+from chaos.labs.audit.next_start import NextStart, Status
 from chaos.labs.audit.one_cut import CutPlan, ObservedCut
-from chaos.labs.audit.questions import ComparedAnswer
 from tests.chaos.audit.test_matrix import cut
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.labs.audit.copies import BLOCK, Status, compare_bytes, compare_copies
+from chaos.labs.audit.next_start import BLOCK, Status, compare_bytes, compare_copies
 
 CONTENTS = st.one_of(
     st.binary(max_size=64),

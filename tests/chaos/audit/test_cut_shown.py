@@ -8,8 +8,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.labs.audit.all_moments import moments_of
-from chaos.labs.audit.copies import compare_bytes
-from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.next_start import NextStart, compare_bytes
 from chaos.labs.audit.one_cut import FOUND, ObservedCut, ObservedFile
 from chaos.labs.findings import FINDINGS
 from tests.chaos.audit.test_matrix_page import PATH, cut_of

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.labs.audit.copies import ComparedFile, Status
 from chaos.labs.audit.matrix import NO_FILE, Varies, always_same, rows_of
-from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.next_start import ComparedFile, NextStart, Status
 from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
 
 KINDS = ("log", "index", "snapshot")

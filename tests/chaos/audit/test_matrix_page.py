@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.labs.audit.copies import ByteRange, Status, compare_bytes
 from chaos.labs.audit.matrix_page import render_audit, shown_bytes
-from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.moment import ComparedAnswer
+from chaos.labs.audit.next_start import ByteRange, NextStart, Status, compare_bytes
 from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
-from chaos.labs.audit.questions import ComparedAnswer
 
 PATH = "kraft/orders-0/00000000000000000000.timeindex"
 SAID, HELD = b"entry <b>1</b>" * 20, bytes(280)

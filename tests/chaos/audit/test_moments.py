@@ -10,9 +10,8 @@ from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.named import layout
 from chaos.errors import OperatorError
 from chaos.labs.audit.all_moments import MOMENTS, moments_of
-from chaos.labs.audit.moment import Moment, Stage
+from chaos.labs.audit.moment import Acknowledgement, Moment, Question, Stage, asked
 from chaos.labs.audit.next_start import KINDS
-from chaos.labs.audit.questions import Acknowledgement, Question, asked
 from tests.support.fake_cluster import FakeCluster
 
 

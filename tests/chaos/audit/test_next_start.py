@@ -4,9 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from chaos.labs.audit.copies import ComparedFile, Status
-from chaos.labs.audit.next_start import Difference, NextStart, is_of_the_node, kind_of, outcomes
-from chaos.labs.audit.questions import ComparedAnswer
+from chaos.labs.audit.moment import ComparedAnswer
+from chaos.labs.audit.next_start import (
+    ComparedFile,
+    Difference,
+    NextStart,
+    Status,
+    is_of_the_node,
+    kind_of,
+    outcomes,
+)
 
 LOG = "kraft/orders-0/00000000000000000000.log"
 OFFSET_INDEX = "kraft/orders-0/00000000000000000000.index"

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from chaos.errors import OperatorError
-from chaos.labs.audit import questions
-from chaos.labs.audit.questions import comes_true, until
+from chaos.labs.audit import moment
+from chaos.labs.audit.moment import comes_true, until
 
 
 def test_it_is_asked_until_it_is_true() -> None:
@@ -33,7 +33,7 @@ def test_a_slow_question_is_not_broken_off_when_the_time_is_over() -> None:
 
 
 def test_what_never_comes_true_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "_WITHIN_S", 0.0)
+    monkeypatch.setattr(moment, "_WITHIN_S", 0.0)
 
     async def never() -> bool:
         return False

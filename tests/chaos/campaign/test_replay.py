@@ -8,9 +8,9 @@ import pytest
 
 from chaos.campaign.recorded_run import differences, plan_of_run
 from chaos.cli import main
+from chaos.nemesis.fault import parameters_of
 from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.progress import ConsoleProgress

@@ -23,7 +23,7 @@ from chaos.scenarios.swarm import SWARM
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.chaos.campaign.test_campaign import choices
 from tests.support.histories import MS, NodeTrace, fault, make_run, read, write
-from workloads.register_options import RegisterOptions
+from workloads.workload import RegisterOptions
 
 WANTED = Fingerprint(check="Q1", anomaly="so", role="leader")
 OTHER = Fingerprint(check="invariant:Q2", anomaly="as well", role="leader")

@@ -9,9 +9,8 @@ from itertools import pairwise
 from chaos.campaign.coverage import label
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import lacking
-from chaos.nemesis.fault import needs_of
+from chaos.nemesis.fault import needs_of, parameters_of
 from chaos.nemesis.kinds import MENACES
-from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.victims import SomeNodes
 from chaos.scenario import Trial
 from chaos.scenarios.swarm import every_fault, trial

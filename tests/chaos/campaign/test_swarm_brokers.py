@@ -8,10 +8,9 @@ import pytest
 from chaos.campaign.coverage import label
 from chaos.errors import UsageError
 from chaos.nemesis.abilities import lacking
-from chaos.nemesis.fault import needs_of
+from chaos.nemesis.fault import needs_of, parameters_of
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.victims import ControllerLeader
 from chaos.run.planning import Choices, plan_of
 from chaos.scenario import Trial

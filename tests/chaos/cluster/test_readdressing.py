@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.docker.upkeep import committed_address, other_host
+from chaos.cluster.docker.docker_cluster import committed_address, other_host
 from chaos.cluster.interface import Advertised, FaultEvidence, NodeId
 from tests.support.fake_cluster import FakeCluster
 

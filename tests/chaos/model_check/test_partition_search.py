@@ -8,9 +8,8 @@ import pytest
 
 from chaos.bugs.planted import planted_by
 from chaos.cli import main
-from chaos.labs.model_check.partition.judged import PROMISES
 from chaos.labs.model_check.partition.moves import PartitionBounds
-from chaos.labs.model_check.partition.search import ExploredPartition, explore
+from chaos.labs.model_check.partition.search import PROMISES, ExploredPartition, explore
 from node.config import RecoveryStrategy
 
 ALTERED = PartitionBounds(records=1, alters=1, fences=0, ends=0, depth=6)
@@ -91,7 +90,7 @@ def test_a_minimum_that_is_raised_is_overtaken_by_the_answer() -> None:
     assert result.found.steps == (
         "min.insync.replicas is 1",
         "n1 appends a record",
-        "n1 leaves out whoever lags",
+        "n1 leaves out replicas that lag",
         "min.insync.replicas becomes 2",
         "the controller gets the ISR that n1 proposes",
         "n1 gets the answer",

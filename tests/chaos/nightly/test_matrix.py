@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.nightly.matrix import pairs_of, pairwise
+from chaos.nightly.plan import pairs_of, pairwise
 
 
 @pytest.mark.parametrize(("factors", "most"), [((3, 3, 3, 3), 15), ((2,) * 10, 14), ((4, 5), 20)])

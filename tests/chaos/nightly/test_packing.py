@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from chaos.nightly.packing import Packing
+from chaos.nightly.carry_out import Packing
 from checkers.evidence.starvation import STARVED, strain
 
 GIB = 1 << 20

@@ -20,8 +20,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.run.judging import judge_directory
-from chaos.serving.listing import ListedRun, Listing
-from chaos.serving.pages import ROWS, Query, list_page
+from chaos.serving.pages import ROWS, ListedRun, Listing, Query, list_page
 from chaos.serving.server import HOST, RunsServer
 from checkers.history.sealed_run import read_run_info, write_run_info
 from tests.support.sealed_runs import Shape, seal_run

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from checkers.evidence.faults import Kind
 from checkers.evidence.missing import missing
-from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 from checkers.run.sufficiency import evidence_complete
 from checkers.suite import judge

@@ -18,7 +18,7 @@ from checkers.foreign import (
     read_one,
 )
 from checkers.history.calls import Calls, Model
-from checkers.log.allowances import Isolation
+from checkers.log.anomalies import Isolation
 from checkers.verdict import Verdict
 from tests.checkers.foreign.test_formats import calls_of, read, told
 from tests.support.foreign import (

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from chaos.run.seal import operations_table, spans_table
 from checkers.history.calls import Outcome
-from checkers.log.allowances import Isolation
-from checkers.log.anomalies import Cases
+from checkers.log.anomalies import Cases, Cycle, Isolation
 from checkers.log.arrays import LogArrays
 from checkers.log.checks import log_polls, log_sends
-from checkers.log.circles import Cycle
 from checkers.log.cycles import components, cycles
 from checkers.log.dependencies import VersionOrder, dependencies, version_order
 from checkers.log.run_arrays import arrays_of

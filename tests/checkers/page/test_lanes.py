@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.page.fault_windows import FaultWindow, fault_windows
-from checkers.page.lanes import NodeLane, lanes_of
+from checkers.page.lanes import FaultWindow, NodeLane, fault_windows, lanes_of
 from checkers.page.timeline import fault_rows
 from tests.checkers.page.samples import MS, SECOND, faults, node_events, run_of, table, whole_run
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from checkers.page.fault_windows import FaultWindow, fault_windows
+from checkers.page.lanes import FaultWindow, fault_windows
 from checkers.page.run_page import LogLine, log_excerpts, most_telling, read_lines
 from checkers.verdict import CheckResult, EventValue, Verdict
 from tests.checkers.page.samples import table

@@ -3,9 +3,13 @@
 from checkers.evidence.evidence import Evidence
 from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run
-from checkers.page.fault_windows import fault_windows
-from checkers.page.partition_drawing import partition_drawing, partitions_section
-from checkers.page.partition_lanes import PartitionLane, partition_lanes
+from checkers.page.lanes import fault_windows
+from checkers.page.partition_drawing import (
+    PartitionLane,
+    partition_drawing,
+    partition_lanes,
+    partitions_section,
+)
 from tests.support.histories import MS
 from tests.support.kafka_runs import Cluster, change, started
 from tests.support.logs import LogRun

@@ -3,8 +3,7 @@
 import pyarrow as pa
 
 from checkers.history.tables import PROBES
-from checkers.page.fault_windows import fault_windows
-from checkers.page.lanes import BEHIND, FOLLOWER, LEADER, lanes_of, probed_roles
+from checkers.page.lanes import BEHIND, FOLLOWER, LEADER, fault_windows, lanes_of, probed_roles
 from tests.checkers.page.samples import SECOND, run_of
 from tests.support.histories import fault, make_run
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from checkers.check import Check
+from checkers.evidence.faults import Kind
 from checkers.evidence.missing import missing
-from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS
 from checkers.history.traces import LONGEST, error_rows

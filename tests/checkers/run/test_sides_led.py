@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from chaos.scenarios.releases import MIXED_BROKER, MIXED_QUORUM, MIXED_STATIC
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS, LOG_RECORDS, PROBES
 from checkers.run.sides_led import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.history.tables import PROBES
 from checkers.run.statistics import statistics
 from checkers.run.sufficiency import (

@@ -8,7 +8,7 @@ from node.ids import ConnectionId, Epoch, LogId, Offset
 from node.records.batch import encode_batch
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.entities import TopicPartition
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.produce import PRODUCE, ProducedPartition, ProduceRequest, ProduceResponse
 from tests.support.stepped_broker import FIRST_TOPIC, Done, SteppedBroker
 

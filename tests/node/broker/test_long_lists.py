@@ -10,6 +10,7 @@ from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import BrokerRequest
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.entities import TopicPartition
+from node.wire.frames import RequestHeader
 from node.wire.group_descriptions import ListGroupsRequest
 from node.wire.group_membership import JoinGroupRequest, JoinProtocol
 from node.wire.group_offsets import (
@@ -20,7 +21,6 @@ from node.wire.group_offsets import (
     OffsetFetchResponse,
     SoughtOffsets,
 )
-from node.wire.headers import RequestHeader
 from tests.support.stepped_broker import TOPICS, SteppedBroker
 
 MANY = 2 * PIECE + TOPICS  # three pieces, of which the step that takes the request does two

@@ -25,14 +25,13 @@ from node.wire.configs import (
     ResourceQuery,
 )
 from node.wire.entities import TopicPartition
-from node.wire.frames import decode_request, encode_request
+from node.wire.frames import MalformedFrame, decode_request, encode_request
 from node.wire.group_offsets import (
     CommittedOffset,
     OffsetCommitRequest,
     OffsetFetchRequest,
     SoughtOffsets,
 )
-from node.wire.headers import MalformedFrame
 from node.wire.offsets import (
     DeleteRecordsRequest,
     ListOffsetsRequest,

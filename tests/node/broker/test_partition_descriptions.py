@@ -11,7 +11,7 @@ from node.ids import NodeId
 from node.records.metadata import PartitionRecord, TopicRecord
 from node.wire import MalformedFrame, broker_frames
 from node.wire.api import kio_class
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.topic_metadata import (
     Cursor,
     DescribeTopicPartitionsRequest,

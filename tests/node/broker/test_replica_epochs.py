@@ -5,7 +5,7 @@ import pytest
 from node.broker.replica import Replica
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from tests.support.led_partition import LAG, ME, LedPartition
 
 # --- epochs ---

@@ -12,7 +12,6 @@ from node.server.outcome import Refusal
 from node.storage.checkpoints import CLEAN_SHUTDOWN, HIGH_WATERMARKS, load_offsets
 from node.storage.disk import META_PROPERTIES, CorruptFile
 from node.storage.log_directories import LogDirectories
-from node.wire.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from node.wire.entities import TopicPartition
 from node.wire.topic_changes import (
     CreateTopicsRequest,
@@ -21,6 +20,7 @@ from node.wire.topic_changes import (
     DeleteTopicsRequest,
     NewTopic,
 )
+from node.wire.topic_metadata import DescribeLogDirsRequest, DescribeLogDirsResponse
 from tests.support.broker_machine import SECOND, Machine, add_second, directory_of, second_of
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders

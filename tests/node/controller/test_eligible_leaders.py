@@ -13,13 +13,13 @@ from node.records.metadata import (
     RegisterBrokerRecord,
 )
 from node.wire.alter_partition import PartitionResult
-from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
-from node.wire.reassignments import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
-from node.wire.update_features import (
+from node.wire.api_versions import (
     FeatureUpdate,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
+from node.wire.reassignments import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
 from tests.support.brokers import Brokers
 
 NONE = -1

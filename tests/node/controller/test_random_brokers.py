@@ -8,7 +8,7 @@ import pytest
 
 from checkers.all_checks import CHECKS
 from checkers.check import of_brokers
-from checkers.evidence.planned import Kind
+from checkers.evidence.faults import Kind
 from checkers.verdict import CheckResult, Verdict
 from node.controller import decision
 from node.controller.image import Partition, PartitionKey

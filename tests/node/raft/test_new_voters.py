@@ -11,7 +11,7 @@ from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.server.quorum_command import QuorumDescription, status
 from node.wire.apis import BROKER_API_RANGES
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     DescribeQuorumRequest,

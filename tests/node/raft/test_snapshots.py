@@ -16,8 +16,7 @@ from node.raft.snapshots import deletion_point
 from node.records.metadata import ConfigRecord, encode_metadata
 from node.records.snapshot import SnapshotReader
 from node.storage.snapshots import Snapshot
-from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from tests.node.raft.test_random_runs import CHAOS_NS, Chaos, assert_progress
 from tests.support.batches import snapshot
 from tests.support.memory_log import MemoryLog

@@ -9,14 +9,14 @@ from node.ids import NodeId, ReplicaKey
 from node.raft.roles import Leader
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory
-from node.wire.raft_voters import (
-    UpdateVoterResponse,
-)
-from node.wire.update_features import (
+from node.wire.api_versions import (
     UPGRADE,
     FeatureUpdate,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
+)
+from node.wire.raft_voters import (
+    UpdateVoterResponse,
 )
 from tests.support.rig import ME, QUIET, Rig, fetch, key
 from tests.support.voter_requests import (

@@ -15,7 +15,7 @@ from node.wire import (
     load_codecs,
 )
 from node.wire.apis import APIS, BY_REQUEST
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from tests.node.server.scripted import CHANNEL, INNER, ask, until, world
 from tests.node.wire.sample_requests import REQUESTS
 from tests.node.wire.sample_responses import RESPONSES

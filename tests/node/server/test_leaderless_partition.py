@@ -10,13 +10,13 @@ import pytest
 
 from node.errors import ErrorCode
 from node.server.tool_client import Client
+from node.wire.api_versions import FeatureUpdate, UpdateFeaturesRequest, UpdateFeaturesResponse
 from node.wire.topic_changes import (
     CreateTopicsRequest,
     CreateTopicsResponse,
     NewTopic,
     TopicSetting,
 )
-from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest, UpdateFeaturesResponse
 from tests.support.own_brokers import BROKER_PATIENCE_S, OwnCluster, own_cluster
 from tests.support.quorum_processes import run_kraft_node, wait_until
 

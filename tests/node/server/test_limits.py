@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from node.config import ConnectionLimits
 from node.effects import ConnectionClosed, Event, FrameReceived
 from node.ids import ConnectionId
-from node.server.framing import with_size
+from node.server.framing import PATIENCE_NS, with_size
 from node.server.output import QUIET_NS, Notices
-from node.server.room import PATIENCE_NS
 from node.server.tcp import SMALL_BYTES, TURN_BYTES, Connection, Connections
 from tests.node.server.scripted import INNER, OUTER, World, ask, frame_from, until, world
 from tests.support.quorum_processes import ROOT, wait_until

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.server.framing import LEAST_BYTES, PATIENCE_NS, Room
 from node.server.output import QUIET_NS, NoticeKind, Notices
-from node.server.room import LEAST_BYTES, PATIENCE_NS, Room
 
 
 def test_room_is_given_in_the_order_in_which_it_was_asked_for() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.ids import Epoch, LogPosition, Offset
-from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
+from node.storage.checkpoints import LeaderEpochs, encode_epochs, parse_epochs
 
 rising = st.lists(st.integers(0, 1000), unique=True, max_size=10).map(sorted)
 

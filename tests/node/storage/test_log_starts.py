@@ -7,8 +7,7 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.ids import Epoch, LogId, LogPosition, Offset
-from node.storage.checkpoints import LOG_STARTS
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LOG_STARTS, LeaderEpochs
 from node.storage.log_directories import PartitionLogs
 from node.storage.partition_log import PartitionLog
 from tests.support.batches import batch

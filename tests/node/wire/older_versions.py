@@ -5,11 +5,14 @@ from dataclasses import replace
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.wire.alter_partition import AlterPartitionRequest
-from node.wire.api_versions import ApiVersionsResponse
+from node.wire.api_versions import (
+    ApiVersionsResponse,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from node.wire.apis import Request, Response
 from node.wire.configs import ConfigType, DescribeConfigsResponse
-from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.raft_voters import AddVoterRequest, DescribeQuorumResponse, ReplicaStatus
 from node.wire.reassignments import (
@@ -21,7 +24,6 @@ from node.wire.reassignments import (
 from node.wire.registration import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from node.wire.topic_changes import CreateTopicsResponse, DeleteTopicsResponse
 from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
-from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,

@@ -8,7 +8,12 @@ from node.wire.alter_partition import (
     AssignedReplica,
     IsrMember,
 )
-from node.wire.api_versions import ApiVersionsRequest
+from node.wire.api_versions import (
+    SAFE_DOWNGRADE,
+    ApiVersionsRequest,
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+)
 from node.wire.apis import Request
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -19,8 +24,7 @@ from node.wire.configs import (
     ResourceQuery,
 )
 from node.wire.envelope import EnvelopeRequest
-from node.wire.fetch import FetchRequest
-from node.wire.fetch_snapshot import FetchSnapshotRequest
+from node.wire.fetch import FetchRequest, FetchSnapshotRequest
 from node.wire.produce import AllocateProducerIdsRequest
 from node.wire.raft_voters import (
     AddVoterRequest,
@@ -54,7 +58,6 @@ from node.wire.topic_changes import (
     WantedPartitions,
 )
 from node.wire.topic_metadata import DescribeClusterRequest
-from node.wire.update_features import SAFE_DOWNGRADE, FeatureUpdate, UpdateFeaturesRequest
 from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest, VoteRequest
 from tests.node.wire.sample_ids import CLUSTER, DIRECTORY, EPOCH, INNER, LEADER, OTHER, OUTER
 

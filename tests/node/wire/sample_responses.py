@@ -12,7 +12,7 @@ from node.wire.alter_partition import (
     PartitionResult,
 )
 from node.wire.api import ApiRange
-from node.wire.api_versions import ApiVersionsResponse
+from node.wire.api_versions import ApiVersionsResponse, UpdateFeaturesResponse
 from node.wire.apis import Response
 from node.wire.configs import (
     AlterConfigsResponse,
@@ -24,8 +24,7 @@ from node.wire.configs import (
     ResourceResult,
 )
 from node.wire.envelope import EnvelopeResponse
-from node.wire.fetch import FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotResponse
+from node.wire.fetch import FetchResponse, FetchSnapshotResponse
 from node.wire.produce import AllocateProducerIdsResponse
 from node.wire.raft_voters import (
     DescribeQuorumResponse,
@@ -57,7 +56,6 @@ from node.wire.topic_changes import (
     TopicResult,
 )
 from node.wire.topic_metadata import ClusterMember, DescribeClusterResponse
-from node.wire.update_features import UpdateFeaturesResponse
 from node.wire.vote import QuorumEpochResponse, VoteResponse
 from tests.node.wire.sample_ids import (
     ADDRESS,

@@ -22,16 +22,9 @@ from node.wire.apis import (
     Request,
     Response,
 )
-from node.wire.describe_log_dirs import (
-    DescribedLog,
-    DescribedLogDir,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
 from node.wire.entities import TopicPartition, grouped
-from node.wire.frames import encode_request
+from node.wire.frames import MalformedFrame, RequestHeader, encode_request
 from node.wire.group_offsets import OffsetFetchRequest, SoughtOffsets
-from node.wire.headers import MalformedFrame, RequestHeader
 from node.wire.offsets import (
     DeletedRecords,
     DeleteRecordsRequest,
@@ -43,6 +36,9 @@ from node.wire.offsets import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     RecordsToDelete,
+    ReplicaLogInfo,
+    ReplicaLogsRequest,
+    ReplicaLogsResponse,
     SoughtEpoch,
     SoughtOffset,
 )
@@ -60,12 +56,15 @@ from node.wire.produce import (
     ProduceResponse,
     ProduceResult,
 )
-from node.wire.replica_log_info import ReplicaLogInfo, ReplicaLogsRequest, ReplicaLogsResponse
 from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from node.wire.topic_metadata import (
     Cursor,
+    DescribedLog,
+    DescribedLogDir,
     DescribedPartition,
     DescribedTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     MetadataRequest,

@@ -21,8 +21,13 @@ from node.wire.api import Api, Side, kio_class
 from node.wire.api_versions import API_VERSIONS
 from node.wire.apis import APIS, BROKER_APIS, BROKER_BY_KEY, BY_KEY
 from node.wire.declared import Functions, Parts, Rows, find, kio_fields, ours_of, quorum_classes
-from node.wire.frames import decode_request, decode_response, encode_response, written
-from node.wire.headers import RequestHeader
+from node.wire.frames import (
+    RequestHeader,
+    decode_request,
+    decode_response,
+    encode_response,
+    written,
+)
 from tests.node.wire.sample_requests import REQUESTS
 from tests.node.wire.sample_responses import RESPONSES
 from tests.support.codec_shapes import kio_bytes

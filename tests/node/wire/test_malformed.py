@@ -14,7 +14,7 @@ from node.wire import MalformedFrame, decode_request, decode_response, encode_re
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import BY_REQUEST, Request
 from node.wire.configs import DescribeConfigsRequest
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from tests.node.wire.sample_requests import REQUESTS
 
 

@@ -34,6 +34,7 @@ from node.wire.configs import (
 from node.wire.entities import TopicPartition
 from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest, FetchResponse
 from node.wire.frames import (
+    RequestHeader,
     decode_request,
     decode_response,
     encode_request,
@@ -49,7 +50,6 @@ from node.wire.group_offsets import (
     FetchedOffsets,
     OffsetFetchResponse,
 )
-from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import (
     CONSUMER,
     PARTITIONS_FETCH,

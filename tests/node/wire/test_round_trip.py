@@ -16,7 +16,7 @@ from node.wire import (
 from node.wire.api import Api, kio_class
 from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsResponse
 from node.wire.apis import APIS, BY_REQUEST, Request, Response
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from tests.node.wire.older_versions import request_in_version, response_in_version
 from tests.node.wire.sample_ids import LEADER

@@ -14,7 +14,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.wire.broker_frames import encode_pieces, encode_response
 from node.wire.entities import TopicPartition
-from node.wire.headers import RequestHeader
+from node.wire.frames import RequestHeader
 from node.wire.partition_fetch import PARTITIONS_FETCH, FetchedRecords, PartitionsFetchResponse
 
 

@@ -18,7 +18,7 @@ from node.wire.configs import (
     ResourceChange,
 )
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
-from node.wire.headers import MalformedFrame
+from node.wire.frames import MalformedFrame
 from tests.node.wire.test_packed import (
     ANSWERS,
     FETCHES,

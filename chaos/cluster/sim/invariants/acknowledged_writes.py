@@ -21,6 +21,7 @@ from node.records.metadata import (
 )
 from node.storage.view import LogView
 from node.wire.alter_partition import AlterPartitionResponse
+from node.wire.api_versions import UpdateFeaturesRequest, UpdateFeaturesResponse
 from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
 from node.wire.produce import AllocateProducerIdsResponse
 from node.wire.reassignments import AlterReassignmentsRequest, AlterReassignmentsResponse
@@ -32,7 +33,6 @@ from node.wire.topic_changes import (
     CreateTopicsResponse,
     DeleteTopicsResponse,
 )
-from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 # Records of the metadata log, read from the log itself: those written since a request arrived.
 

@@ -20,8 +20,7 @@ from node.wire.alter_partition import (
     AlterPartitionResponse,
     IsrMember,
 )
-from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.fetch import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.raft_voters import (
     DescribeQuorumResponse,
     UpdateVoterRequest,

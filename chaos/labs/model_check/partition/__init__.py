@@ -8,8 +8,8 @@ answers, which may overtake it, be late, or be lost.
     controller.py   what is decided, as a value; each decision by the node's code, cached
     world.py        the brokers with their replicas and logs, the requests under way, the past
     moves.py        what may happen next
-    judged.py       what must hold after each move
-    search.py       searches breadth first, so a counterexample is as short as possible
+    search.py       searches breadth first, so a counterexample is as short as possible; what must
+                    hold after each move
 
 Followers replay what is committed at once: late metadata would only keep them from fetching. A
 power cut takes a whole log, for logs of partitions are not synced. Left out, and so not proved:

@@ -12,8 +12,7 @@ from node.controller import heartbeats, recovery_rules
 from node.controller.decision import MIN_ISR, DecisionContext, recovers
 from node.controller.image import Image, Partition
 from node.controller.image.configurations import TOPIC
-from node.controller.isr_updates import rules_for
-from node.controller.partition_changes import change
+from node.controller.partition_changes import change, rules_for
 from node.controller.recovery_rules import Recovery
 from node.controller.writes import decide
 from node.ids import ZERO_UUID, NodeId
@@ -112,7 +111,7 @@ def first_decided(min_isr: int) -> Decided:
 
 
 class _NoSessions:
-    """No broker is heard: whoever is to be fenced is, and any may register."""
+    """No broker is heard: each that is to be fenced is, and any may register."""
 
     def is_live(self, broker: int, now_ns: int) -> bool:
         del broker, now_ns

@@ -95,7 +95,7 @@ def _of_leader(
         if node != leader and replica.leader == leader and _follows(replica, machine):
             yield f"n{node} fetches from n{leader}", _fetched(world.fork(), node, leader)
     if machine.replica is not None and machine.replica.is_ahead:
-        yield f"n{leader} leaves out whoever lags", _lagged(world.fork(), leader)
+        yield f"n{leader} leaves out replicas that lag", _lagged(world.fork(), leader)
     if machine.asked is not None:
         after = _answered(world.fork(), deciding, leader)
         yield f"the controller gets the ISR that n{leader} proposes", after

@@ -17,7 +17,7 @@ from node.broker.isr import Proposal
 from node.broker.replica import Leading, Replica
 from node.controller.recovery_rules import Answer, Recovery
 from node.ids import Epoch, NodeId, Offset
-from node.storage.leader_epochs import LeaderEpochs
+from node.storage.checkpoints import LeaderEpochs
 from node.wire.alter_partition import PartitionResult
 
 LAG = 1_000  # replica.lag.time.max.ms, in the units of `PartitionWorld.now`

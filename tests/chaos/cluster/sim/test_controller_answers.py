@@ -35,6 +35,11 @@ from node.wire.alter_partition import (
     IsrMember,
     PartitionResult,
 )
+from node.wire.api_versions import (
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from node.wire.apis import Response
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -66,11 +71,6 @@ from node.wire.topic_changes import (
     NewTopic,
     TopicResult,
     WantedPartitions,
-)
-from node.wire.update_features import (
-    FeatureUpdate,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
 )
 from tests.support.doctored import leader, unattached
 from tests.support.memory_log import MemoryLog
