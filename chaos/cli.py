@@ -24,7 +24,6 @@ from chaos.commands import (
     compare_command,
     completion_command,
     diff_command,
-    doctor_command,
     down_command,
     finding_command,
     heal_command,
@@ -33,10 +32,8 @@ from chaos.commands import (
     logs_command,
     model_check_command,
     nightly_command,
-    nights_command,
     ps_command,
     releases_command,
-    replay_command,
     report_command,
     repro_command,
     run_command,
@@ -54,7 +51,6 @@ OWN_FAILURE = 255
 _BROKEN_PIPE = 128 + signal.SIGPIPE  # as a shell reports a process that dies of SIGPIPE
 
 COMMANDS = (
-    doctor_command,
     setup_command,
     list_command,
     run_command,
@@ -65,9 +61,7 @@ COMMANDS = (
     audit_command,
     campaign_command,
     nightly_command,
-    nights_command,
     diff_command,
-    replay_command,
     repro_command,
     shrink_command,
     up_command,

@@ -1,4 +1,4 @@
-"""`kraft-chaos nightly`: a night of runs, for a CI job."""
+"""`kraft-chaos nightly` and `nights`: a night of runs until its budget ends, and those before."""
 
 import argparse
 import json
@@ -22,12 +22,18 @@ if TYPE_CHECKING:
     from chaos.nightly.settings import NightSettings
     from spark_reports.nights import Comparison
 
+
+def add_parser(commands: Commands) -> None:
+    _add_nightly(commands)
+    _add_nights(commands)
+
+
 PAGE, SUMMARY, JUNIT = "morning.html", "summary.md", "junit.xml"
 _MOST_RUNS = 10_000_000
 _NOTIFY_S = 60.0
 _NEEDED_BY_NO_NIGHT = ("Java", "Chromium (tests)")
 
-_ABOUT = (
+_NIGHTLY_ABOUT = (
     "Runs until the budget ends: planted bugs that the judge must accuse, the stories of scenarios "
     "with sides, the last seven nights' failures, a matrix that has every pair of target, runtime, "
     "roles, scenario and settings, then fresh seeds. Each run is a row in OUT/ledger, in which "
@@ -39,7 +45,7 @@ _ABOUT = (
     "with 0."
 )
 
-_EXAMPLES = """\
+_NIGHTLY_EXAMPLES = """\
     kraft-chaos nightly --budget 2h --target node,kafka
     kraft-chaos nightly --budget 10m --runtime sim
     kraft-chaos nightly --budget 2h --dry-run
@@ -48,14 +54,14 @@ _EXAMPLES = """\
     kraft-chaos nightly --budget 2h --notify './tell-the-team'"""
 
 
-def add_parser(commands: Commands) -> None:
+def _add_nightly(commands: Commands) -> None:
     command = add(
         commands,
         "nightly",
         "a night of runs until the budget ends, for a CI job",
-        run,
-        about=_ABOUT,
-        examples=_EXAMPLES,
+        run_nightly,
+        about=_NIGHTLY_ABOUT,
+        examples=_NIGHTLY_EXAMPLES,
     )
     command.add_argument(
         "--budget", type=_budget, metavar="TIME", help="as 2h, 30m or 1h30m (default 2h)"
@@ -125,7 +131,7 @@ def night_date(text: str) -> str:
     return text
 
 
-def run(parsed: argparse.Namespace) -> int:
+def run_nightly(parsed: argparse.Namespace) -> int:
     """The night's exit code."""
     from chaos.nightly.carry_out import Conductor, carry_out
     from chaos.nightly.night import LEDGER, begin, hold, last_night, new_night, trim
@@ -325,3 +331,64 @@ def notify(command: str, message: str, within_s: float = _NOTIFY_S) -> str:
         process.wait()
         return f"the command had not ended after {within_s:g} s"
     return f"the command ended with {process.returncode}" if process.returncode else ""
+
+
+def _add_nights(commands: Commands) -> None:
+    command = add(
+        commands,
+        "nights",
+        "the nights of a ledger, and how one differs from those before it",
+        run_nights,
+        about="Without a date, a line for each night in OUT/ledger. With one, what of that night "
+        "is new, still red or back, mended, flaky and not covered, beside all nights before it; "
+        "with two, beside the first one alone. Exits as `kraft-chaos nightly` did.",
+        examples="""\
+            kraft-chaos nights
+            kraft-chaos nights 2026-11-28
+            kraft-chaos nights 2026-11-21 2026-11-28 --page week.html""",
+    )
+    command.add_argument(
+        "dates", nargs="*", type=night_date, metavar="YYYY-MM-DD", help="one night, or two"
+    )
+    command.add_argument("--page", type=Path, metavar="FILE", help="write the morning's page too")
+    arguments.add_out(command, "where the ledger is", to="runs/nightly")
+
+
+def run_nights(parsed: argparse.Namespace) -> int:
+    from chaos.nightly.forms import as_text
+
+    if len(parsed.dates) > 2:
+        raise OperatorError("at most two nights can be compared\n  try: kraft-chaos nights --help")
+    if not parsed.dates:
+        return _list(parsed.out)
+    found = _found(parsed.out, parsed.dates)
+    if parsed.page is not None:
+        write_page(parsed.out, found, parsed.page)
+    sys.stdout.write(as_text(found, known_findings()) + "\n")
+    return found.verdict.exit_code
+
+
+def _found(out: Path, dates: list[str]) -> "Comparison":
+    from spark_reports.nights import compare_nights
+
+    first, last = min(dates), max(dates)
+    found = compared(out, last)
+    return found if len(dates) == 1 else compare_nights(found.night, [compared(out, first).night])
+
+
+def _list(out: Path) -> int:
+    from chaos.nightly.forms import headline
+    from chaos.nightly.night import LEDGER
+    from spark_reports.ledger import read_nights
+    from spark_reports.nights import compare_nights
+
+    nights = read_nights(out / LEDGER)
+    if not nights:
+        raise OperatorError(
+            f"{out / LEDGER}: no night is in it\n"
+            f"  try: kraft-chaos nightly --budget 10m --runtime sim --out {out}"
+        )
+    for place, night in enumerate(nights):
+        line = headline(compare_nights(night, nights[:place]))
+        sys.stdout.write(f"{night.date}  {line}\n")
+    return 0

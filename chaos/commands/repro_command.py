@@ -1,4 +1,4 @@
-"""`kraft-chaos repro`: how often a recorded run fails again."""
+"""`kraft-chaos replay` and `repro`: a recorded run again, once or many times."""
 
 import argparse
 import json
@@ -18,26 +18,92 @@ from chaos.scenario import SIM
 if TYPE_CHECKING:
     from checkers.verdict import Judgement
 
-_ABOUT = (
+
+def add_parser(commands: Commands) -> None:
+    _add_replay(commands)
+    _add_repro(commands)
+
+
+_REPLAY_ABOUT = (
+    "Repeats a run by the plan in its run.json: faults at their times and with their parameters, "
+    "nodes, load, time-outs, settings, seed, planted bug. With a schedule.json the faults are "
+    "those in that file, changed or not. In virtual time the result is byte for byte the recorded "
+    "one, and any difference is reported. In containers time is real, and only the schedule can be "
+    "repeated; network and disks are the machine's own. For a scenario with conditions (a topic "
+    "exists, the ISR is such) the steps are those of the scenario."
+)
+
+_REPLAY_EXAMPLES = """\
+    kraft-chaos replay runs/campaign/20260204-110312-swarm-17
+    kraft-chaos replay runs/latest/schedule.json --runtime docker
+    kraft-chaos compare last-replica-standing && kraft-chaos replay runs/latest"""
+
+
+def _add_replay(commands: Commands) -> None:
+    command = add(
+        commands,
+        "replay",
+        "repeat a recorded run, on either runtime",
+        run_replay,
+        about=_REPLAY_ABOUT,
+        examples=_REPLAY_EXAMPLES,
+    )
+    command.add_argument("named", type=Path, metavar="RUN", help="a run, or its schedule.json")
+    command.add_argument(
+        "--runtime",
+        choices=(*RUNTIMES, SIM),
+        help="the runtime (default: as recorded)",
+    )
+    arguments.add_out(command, to="runs/replay")
+    arguments.add_json(command, "the verdict")
+
+
+def run_replay(parsed: argparse.Namespace) -> int:
+    """The exit code is the verdict's."""
+    from chaos.campaign.recorded_run import differences, plan_of_run, run_directory
+    from chaos.progress import ConsoleProgress
+    from chaos.run.launch import launch
+    from chaos.run.planning import runtime_of
+    from chaos.run.terminal import judgement_json, judgement_text
+
+    recorded, plan = run_directory(parsed.named), plan_of_run(parsed.named)
+    was, progress = plan.runtime, ConsoleProgress()
+    plan = replace(plan, runtime=runtime_of(parsed.runtime or was, progress.tell, plan.target))
+    ran = launch(plan, parsed.out, progress)
+    if plan.runtime == was == SIM:
+        progress.tell(_likeness(differences(recorded, ran.directory)))
+    show = judgement_json if parsed.json else judgement_text
+    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    return ran.judgement.verdict.exit_code
+
+
+def _likeness(other: list[str]) -> str:
+    if not other:
+        return "byte for byte as recorded"
+    more = f" and {len(other) - 3} more" if len(other) > 3 else ""
+    return f"not as recorded: {', '.join(other[:3])}{more} (another version of the program?)"
+
+
+_REPRO_ABOUT = (
     "Repeats a failed run by the plan in its run.json, and says how often it fails alike: by one "
     "of the checks that failed then, or by the invariant of the same name. In containers each run "
     "repeats the same schedule. In virtual time a seed always gives the same bytes, so the first "
     "repeats the run, and each later one takes the next seed. Exits 1 if any failed, alike or not, "
     "0 if one was valid and none failed, and 3 if all were void, unknown or in error."
 )
-_EXAMPLES = """\
+_REPRO_EXAMPLES = """\
     kraft-chaos repro runs/latest
     kraft-chaos repro runs/20260204-110312-power-off-7 --times 20 --runtime docker"""
 
 
-def add_parser(commands: Commands) -> None:
+def _add_repro(commands: Commands) -> None:
     command = add(
         commands,
         "repro",
         "how often a failed run fails again",
-        run,
-        about=_ABOUT,
-        examples=_EXAMPLES,
+        run_repro,
+        about=_REPRO_ABOUT,
+        examples=_REPRO_EXAMPLES,
     )
     command.add_argument("named", type=Path, metavar="RUN", help="a run that failed")
     command.add_argument(
@@ -50,7 +116,7 @@ def add_parser(commands: Commands) -> None:
     arguments.add_json(command, "the counts")
 
 
-def run(parsed: argparse.Namespace) -> int:
+def run_repro(parsed: argparse.Namespace) -> int:
     from chaos.campaign.recorded_run import plan_of_run, run_directory
     from chaos.progress import ConsoleProgress
     from chaos.run.launch import launch

@@ -11,14 +11,7 @@ from pathlib import Path
 import docker
 
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
-from chaos.setup import (
-    base_image,
-    docker_engine,
-    images,
-    kafka_image,
-    node_image,
-    toxiproxy_image,
-)
+from chaos.setup import docker_engine, images, kafka_image, node_image
 from chaos.setup.shell import Tell, cache_dir, repository, runtime_dir
 
 
@@ -48,8 +41,8 @@ def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None
 def _images(client: docker.DockerClient, progress: Tell) -> None:
     """The proxy's binary and the base take half a minute each, and do not need each other."""
     with ThreadPoolExecutor(max_workers=2) as pool:
-        proxy = pool.submit(toxiproxy_image.ensure, client, progress)
-        base = pool.submit(base_image.ensure, client, progress)
+        proxy = pool.submit(images.ensure, client, progress)
+        base = pool.submit(node_image.ensure, client, progress)
         base.result()
         node_image.fetch_wheels(client, progress)
         for recipe in (images.agent_recipe(images.base_id(client)), node_image.recipe(client)):

@@ -5,7 +5,9 @@ The high watermarks in answers to polls, against each other and against the reco
 
 Only if they were recorded. A leader's high watermark never goes back, and no record at or above it
 is given to a consumer (P13). Another leader may begin with a lower one, which it learned late, so
-two answers contradict each other only if one leader gave both.
+two answers contradict each other only if one leader gave both. A leader that is cut off goes on
+appending in its epoch, and its records stay if it is elected again later (KIP-966), whatever
+another one answered meanwhile: only a record that the same broker got later tells that it led.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands import doctor_command
+from chaos.commands import setup_command
 from chaos.errors import explained
 from tests.support.foreign import JEPSEN
 
@@ -46,7 +46,7 @@ def test_an_error_of_another_pipe_than_ours_is_told(
     def broken(_: object) -> int:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    monkeypatch.setattr(doctor_command, "run", broken)
+    monkeypatch.setattr(setup_command, "run_doctor", broken)
     assert main(["doctor"]) == 255
     assert capsys.readouterr().err.startswith("error: Broken pipe\n")
 
