@@ -5,9 +5,9 @@
     ingest.py          the tables of runs, with a run id
     phases.py          before, during and after faults
     fate_counts.py     the fate of each record and write of one run, by fault phase: which are lost
+    accounts.py        the kernel mapped over run directories, and its sums
     availability.py    gaps without success, elections after a lost leader, latency
-    report_build.py    reads, computes and writes a report; the kernel mapped over run directories,
-                       and its sums
+    report_build.py    reads, computes and writes a report
     report_summary.py  the contents of a report as plain values
     report_tables.py   the tables of the page
     charts.py          the charts of the page

@@ -4,7 +4,8 @@
     python -m tests.bench.digest --like before.txt  at the newer one
 
 A line is a run: its scenario, its seed, its exit code, and a digest of each of its files. Of
-verdicts the checks, what each concludes and what it says count, but not the time that they took.
+verdicts the checks, what each concludes and what it says count, but not the time that they took;
+of run.json all but the commit.
 With --like, runs that differ are named with the first files that do, and the exit code is 1.
 """
 
@@ -38,8 +39,8 @@ SCENARIOS = (
 )
 SEEDS = range(1, 5)
 DURATION_S = 6
-# Of wall-clock time, or of the program that judged rather than of what it concluded.
-NOT_OF_THE_RUN = ("seconds", "judged", "beside", "crc32c")
+# The checkout, wall-clock time, and checksums of files that have one of these.
+NOT_OF_THE_RUN = ("commit", "seconds", "judged", "beside", "crc32c")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ def _digests(out: Path) -> dict[str, str]:
 
 
 def _bytes_of(path: Path) -> bytes:
-    if path.name != VERDICT:
+    if path.name not in (VERDICT, "run.json"):
         return path.read_bytes()
     return json.dumps(_without_times(json.loads(path.read_text())), sort_keys=True).encode()
 
