@@ -219,7 +219,8 @@ def with_parameters(kind: type[Fault], victim: Victim, words: Words) -> Fault:
     if unknown := words.keys() - known:
         raise ValueError(f"{kind.kinds[0]} has no parameter {', '.join(sorted(unknown))}")
     if missing := needed - words.keys():
-        raise ValueError(f"{kind.kinds[0]} needs its {', '.join(sorted(missing))}")
+        whole = ":".join([kind.kinds[0], *(f"{each}=VALUE" for each in sorted(missing))])
+        raise ValueError(f"{kind.kinds[0]} needs its {', '.join(sorted(missing))}: {whole}")
     hints = _hints(kind)
     values = {name: _value(hints[name], text) for name, text in words.items()}
     return _make(kind, victim=victim, **values)

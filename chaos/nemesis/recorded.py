@@ -188,7 +188,8 @@ def fault_named(name: str, victim: Victim | None, parameters: Mapping[str, objec
     else:
         raise ValueError(f"unknown fault {name!r}; {like(name, [*FAULTS, *hand, *BY_KIND])}")
     if victim is None:
-        raise ValueError(f"{name} needs a victim; with one in its name: {name}-leader")
+        named = f", or {name}-leader" if f"{name}-leader" in FAULTS else ""
+        raise ValueError(f"{name} needs a victim, such as leader{named}")
     chosen = {each: str(value) for each, value in parameters.items()}
     fault = named_alone(kind, name, victim, {**words, **chosen})
     if name in BY_KIND and fault.kind != name:

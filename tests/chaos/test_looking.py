@@ -70,12 +70,12 @@ def test_a_fault_is_named_with_parameters_and_a_victim(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("kill", "kill needs a victim; with one in its name: kill-leader"),
+        ("kill", "kill needs a victim, such as leader, or kill-leader"),
         ("kil-leader", "like it: kill-leader"),
         ("kill --victim leadr", "unknown victim 'leadr'; like it: leader"),
         ("power-off:mode=tron --node 1", "'tron' is not one of lose-all, lose-data, torn"),
         ("slow-links:latency_ms=x --node 1", "'x' is no number"),
-        ("slow-links --node 1", "slow-links needs its latency_ms"),
+        ("slow-links --node 1", "slow-links needs its latency_ms: slow-links:latency_ms=VALUE"),
         ("kill --link 1-2", "try: kraft-chaos inject partition --link 1-2"),
         ("kill --node 1 --partition 2", "try: --topic NAME"),
         ("lose-disk --node 1", "try: kraft-chaos chaos --faults lose-disk"),

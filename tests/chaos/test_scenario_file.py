@@ -170,7 +170,7 @@ def test_a_kind_has_its_victim_and_parameters() -> None:
         ),
         ("partition-leader", "peers = 'brokers'", "there are no links to brokers: this cluster"),
         ("kill", "victim = 'partition-leeder'", "unknown victim 'partition-leeder'; like it: part"),
-        ("kill", "", "kill needs a victim; with one in its name: kill-leader"),
+        ("kill", "", "kill needs a victim, such as leader, or kill-leader"),
         ("kill-leader", "mode = 'torn'", "kill has no parameter mode"),
         ("power-off-leader", "mode = 'half'", "'half' is not one of lose-all, lose-data, torn"),
         ("kill", "node = 1\nvictim = 'leader'", "a node or a victim, and not both"),

@@ -187,6 +187,35 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
 
 
 @pytest.mark.xdist_group(PLAY)
+def test_a_cluster_can_be_looked_at(
+    playground: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["ps", "--json"]) == 0
+    (found,) = [
+        each for each in json.loads(capsys.readouterr().out)["clusters"] if each["name"] == PLAY
+    ]
+    assert [each["status"] for each in found["nodes"]] == ["running"] * 3
+    command = ["shell", *playground, "2", "sh", "-c", "ls -R /data; exit 7"]
+    shell = subprocess.run(
+        [sys.executable, "-m", "chaos.cli", *command], capture_output=True, text=True, check=False
+    )
+    assert shell.returncode == 7, shell.stderr
+    assert "meta.properties" in shell.stdout
+    assert main(["logs", *playground, "2", "--last", "5"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert main(["inject", "pause", "--victim", "leader", "--dry-run", *playground]) == 0
+    assert "the leader of the metadata quorum" in capsys.readouterr().out
+    for words in (
+        ["slow-links:latency_ms=300", "--victim", "leader"],
+        ["partition", "--link", "1-2"],
+    ):
+        assert main(["inject", *words, *playground]) == 0
+        assert main(["heal", *playground]) == 0
+        assert "healed: took effect" in capsys.readouterr().out
+
+
+@pytest.mark.xdist_group(PLAY)
 def test_what_an_engine_left_that_was_restarted_can_be_brought_down(
     playground: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
