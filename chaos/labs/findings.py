@@ -207,6 +207,7 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"handleBrokerUncleanShutdown", r"min\.insync\.replicas"),
         ),
         Finding(section=24, scenarios=("elr-upgrade",), says=(r"handleBrokerUncleanShutdown",)),
+        Finding(section=25, scenarios=("stranded-partition",), says=(r"min\.insync\.replicas",)),
     )
 }
 

@@ -94,6 +94,7 @@ from chaos.scenarios.operators import (
     ELR_UPGRADE_BELOW,
     RAISED_MIN_ISR,
     REASSIGN_UNDER_FIRE,
+    STRANDED_PARTITION,
 )
 from chaos.scenarios.quorum import (
     BASELINE,
@@ -173,6 +174,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         ELR_UPGRADE,
         ELR_UPGRADE_BELOW,
         RAISED_MIN_ISR,
+        STRANDED_PARTITION,
         DIFFERING_MIN_ISR,
         DEGRADED_LEADER,
         ALL_UNCLEAN,

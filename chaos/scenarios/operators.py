@@ -9,7 +9,7 @@ from chaos.nemesis.awaited import Acknowledged, ElrIs, IsrIs, Leaderless, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.processes import Kill, Terminate
 from chaos.nemesis.kinds.upkeep import ReassignPartitions, SetElrLevel, SetMinIsr
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import OneNode
@@ -250,6 +250,68 @@ RAISED_MIN_ISR = Scenario(
                 settings={ALTERED_MIN_ISR: value},
                 expected=LOSES_NOTHING,
                 promise="none is lost",
+            )
+            for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED)
+        ),
+    ),
+)
+
+
+# An operator alters min.insync.replicas while the last replica in sync is down.
+
+
+_STRANDED_PARTITION_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=Terminate(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Terminate(victim=SECOND)),
+        Until(condition=ElrIs((2,))),
+        Begin(name="last", fault=Terminate(victim=LAST)),
+        End(name="third"),
+        Until(condition=Leaderless()),
+        Begin(name="config", fault=SetMinIsr(victim=THIRD)),
+        Rest(seconds=1.5),  # clients try meanwhile
+        End(name="config"),
+        End(name="second"),
+        End(name="last"),
+        Rest(seconds=2.0),
+    )
+)
+
+STRANDED_PARTITION = Scenario(
+    name="stranded-partition",
+    summary="min.insync.replicas changes while a partition has no leader",
+    exists_for=("log-durability", "eligible-are-elected"),
+    description=(
+        "Brokers 3, 2 and 1 are stopped in good order, one after another, and 3 is started: the "
+        "ISR is empty, and 1 and 2 are eligible. Nothing is lost, and nothing was unclean. Then an "
+        "operator alters the topic's min.insync.replicas, and 2 and 1 are started. KIP-966 empties "
+        "the ELR only where the ISR has the new minimum, which an empty one never has. Apache "
+        "Kafka empties it at any change, and the last known leader with it (ClearElrRecord): no "
+        "broker may be elected then, whoever is back. On the other sides the same value is set "
+        "again, or none."
+    ),
+    takes=TWO_OF_THREE,
+    faults=_STRANDED_PARTITION_SCRIPT.faults,
+    script=_STRANDED_PARTITION_SCRIPT,
+    default_duration_s=40.0,
+    load=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on", ALTERED_MIN_ISR: AlteredMinIsr.RAISED},
+    sides=(
+        Side(
+            name=f"{ALTERED_MIN_ISR}={AlteredMinIsr.RAISED}",
+            settings={ALTERED_MIN_ISR: AlteredMinIsr.RAISED},
+            expected=_NEVER_LED,
+            promise="the partition is never led again, though all brokers are there",
+            own=_LED_AGAIN,
+        ),
+        *(
+            Side(
+                name=f"{ALTERED_MIN_ISR}={value}",
+                settings={ALTERED_MIN_ISR: value},
+                expected=_LED_AGAIN.expected,
+                promise=_LED_AGAIN.promise,
             )
             for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED)
         ),

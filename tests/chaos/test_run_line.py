@@ -152,7 +152,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(FITTING["removal"]) == {"removed-leader"}
     assert set(FITTING["addition"]) == {"voting-broker"}
     assert set(FITTING["elr_level"]) == {"elr-downgrade", "elr-upgrade", "elr-upgrade-below"}
-    assert set(FITTING["altered_min_isr"]) == {"raised-min-isr"}
+    assert set(FITTING["altered_min_isr"]) == {"raised-min-isr", "stranded-partition"}
     assert set(FITTING["designated"]) == {"designated-leader", "unclean-recovery"}
     assert list(FITTING) == [
         "cut",
