@@ -17,7 +17,7 @@ is told, one in a hundred at most is expected to be chance (Benjamini and Hochbe
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from statistics import fmean, median
 
 from checkers.verdict import Verdict, in_words
@@ -106,7 +106,7 @@ def _values(rows: Sequence[LedgerRow], target: str, runtime: str, measure: str) 
     for row in rows:
         value = row.statistics.get(measure, 0.0)
         is_good = row.counts_as is Verdict.VALID and not (row.is_canary or row.is_small)
-        if is_good and (row.target, row.runtime) == (target, runtime) and value > 0:
+        if is_good and (row.target, row.runtime) == (target, runtime) and 0 < value < inf:
             found[row.subject].append(value)
     return {subject: median(values) for subject, values in found.items()}
 
@@ -127,12 +127,12 @@ def commits_between(before: Night, after: Night) -> str:
     """`0123456789..89abcdef01`, the commits that a change may come from; "" if it is the same or
     if a night does not say."""
     old, new = (
-        [row.commit for row in night.rows if row.commit and row.is_drawn]
+        sorted((row.began, row.commit) for row in night.rows if row.commit and row.is_drawn)
         for night in (before, after)
     )
-    if not old or not new or old[-1] == new[0]:
+    if not old or not new or old[-1][1] == new[0][1]:
         return ""
-    return f"commits {old[-1][:10]}..{new[0][:10]}"
+    return f"commits {old[-1][1][:10]}..{new[0][1][:10]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Scenarios of what operators change under partitions: the level of eligible leader replicas,
 min.insync.replicas, and the brokers that keep them (KIP-966, KIP-455)."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from chaos.cluster.interface import AlteredMinIsr, ElrLevel, MoveEnd, NodeId
@@ -189,6 +190,17 @@ ELR_UPGRADE_BELOW = Scenario(
 # An operator alters min.insync.replicas while one replica is in sync and another one is eligible.
 
 
+def _unaltered(outcome: ExpectedOutcome) -> Iterator[Side]:
+    """The sides on which the topic's value stays: it is set again, or not at all."""
+    for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED):
+        yield Side(
+            name=f"{ALTERED_MIN_ISR}={value}",
+            settings={ALTERED_MIN_ISR: value},
+            expected=outcome.expected,
+            promise=outcome.promise,
+        )
+
+
 _RAISED_MIN_ISR_SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(300)),
@@ -244,15 +256,7 @@ RAISED_MIN_ISR = Scenario(
             expected=Expectation(verdict=Verdict.UNKNOWN),
             promise="records are lost; what was promised changed meanwhile, so none is accused",
         ),
-        *(
-            Side(
-                name=f"{ALTERED_MIN_ISR}={value}",
-                settings={ALTERED_MIN_ISR: value},
-                expected=LOSES_NOTHING,
-                promise="none is lost",
-            )
-            for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED)
-        ),
+        *_unaltered(ExpectedOutcome(expected=LOSES_NOTHING, promise="none is lost")),
     ),
 )
 
@@ -306,15 +310,7 @@ STRANDED_PARTITION = Scenario(
             promise="the partition is never led again, though all brokers are there",
             own=_LED_AGAIN,
         ),
-        *(
-            Side(
-                name=f"{ALTERED_MIN_ISR}={value}",
-                settings={ALTERED_MIN_ISR: value},
-                expected=_LED_AGAIN.expected,
-                promise=_LED_AGAIN.promise,
-            )
-            for value in (AlteredMinIsr.SAME, AlteredMinIsr.UNTOUCHED)
-        ),
+        *_unaltered(_LED_AGAIN),
     ),
 )
 

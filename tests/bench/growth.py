@@ -68,7 +68,7 @@ def measure(
             broker = cluster.brokers[_BROKERS[number % len(_BROKERS)]]
             yield _restarted(cluster, broker, number, made)
         if restarts:
-            time.sleep(_STARTED_S)
+            time.sleep(_STARTED_S)  # what a start does is over; what is measured is rest
             yield _idle(cluster, empty, f"{made:,} partitions: CPU of a broker after restarts")
 
 

@@ -38,6 +38,8 @@ PROMISED = {
         "elr=on         1 of 1 (21-100 %) as expected: none is lost",
         "page: runs/last-replica-standing.html",
     ],
+    "kraft-chaos chaos --faults kill,pause --every 5s --save": ["mine.toml"],
+    "kraft-chaos chaos": ["VALID: ", "faults-bit", "page: runs/"],
     "kraft-chaos run": ["VALID: ", "faults-bit", "page: runs/"],
     "kraft-chaos check runs": ["VALID: ", "page: "],
     "kraft-chaos check --list": ["linearizable", "log-durability", "source: "],

@@ -28,6 +28,11 @@ def test_every_numbered_section_of_the_page_is_a_finding() -> None:
     assert [each.section for each in FINDINGS.values()] == numbered
 
 
+def test_the_front_page_counts_them() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert f"\n{len(FINDINGS)} behaviours of Apache Kafka" in readme
+
+
 @pytest.mark.parametrize("finding", FINDINGS.values(), ids=lambda each: each.name)
 def test_a_finding_is_of_scenarios_with_sides_and_tells_its_own_section(finding: Finding) -> None:
     assert all(SCENARIOS[name].sides for name in finding.scenarios)
