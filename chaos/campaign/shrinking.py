@@ -51,7 +51,13 @@ def shrink_repeating(
             run=in_containers(scratch),
             tell=progress.tell,
         )
-        best = repeated.shrink(plan)
+        try:
+            best = repeated.shrink(plan)
+        except BaseException:  # Ctrl-C, or an engine that died: what was found stays
+            if repeated.best is not None:
+                kept = _moved(repeated.best.ran.directory, out)
+                progress.tell(f"{repeated.best}: {kept} is the smallest so far")
+            raise
         if best is None:
             raise OperatorError(
                 f"{recorded} cannot be shrunk: in {counted(repeated.runs, 'run')} it did not fail "

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from chaos.campaign import shrinking
+from chaos.campaign.coverage import Fingerprint
 from chaos.campaign.repeated_runs import RepeatedRuns
+from chaos.errors import OperatorError
 from chaos.run.launch import Ran
 from chaos.run.plan import RunPlan
 from chaos.run.planning import Choices, plan_of
@@ -79,6 +82,28 @@ def test_one_fault_little_time_and_few_clients_are_left(plan: RunPlan, tmp_path:
     assert best.plan.duration_s == best.plan.drawn().duration_s == pytest.approx(window.end_s + 2)
     assert best.plan.load.concurrency == 2
     assert [each.name for each in tmp_path.iterdir()] == [best.ran.directory.name]
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, OperatorError("the engine died")])
+def test_what_ends_it_early_leaves_the_smallest_so_far(
+    ends: BaseException, plan: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_plan: RunPlan, number: int) -> bool:
+        if number == 4:
+            raise ends
+        return True
+
+    recorded, out = tmp_path / "recorded", tmp_path / "out"
+    for name, value in {
+        "in_containers": lambda scratch: MadeUp(scratch, fails),
+        "run_directory": lambda _: recorded,
+        "plan_of_run": lambda _: plan,
+        "_wanted": lambda _: [Fingerprint(check=RULE, anomaly="lost")],
+    }.items():
+        monkeypatch.setattr(shrinking, name, value)
+    with pytest.raises((KeyboardInterrupt, OperatorError)):
+        shrinking.shrink_repeating(recorded, "docker", 60, 1, out)
+    assert [each.name for each in out.iterdir()] == ["3"]
 
 
 def test_clients_that_are_needed_stay(plan: RunPlan, tmp_path: Path) -> None:
