@@ -142,7 +142,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _save(file: "ScenarioFile", path: Path) -> int:
     try:
-        path.write_text(file.text, encoding="utf-8")
+        with path.open("x", encoding="utf-8") as written:  # it may have been edited
+            written.write(file.text)
     except OSError as error:
         raise UsageError(f"--save: {explained(error)}") from error
     sys.stdout.write(

@@ -190,6 +190,10 @@ def test_a_saved_scenario_is_the_one_that_runs(
     directory = Path(json.loads(capsys.readouterr().out)["directory"])
     assert plan_of_run(directory).file == ScenarioFile(name="mine.toml", text=file.read_text())
     assert main(["chaos", "--save", str(tmp_path / "no" / "where.toml")]) == 254
+    file.write_text("edited")
+    assert main(["chaos", "--save", str(file)]) == 254
+    assert "try: another name" in capsys.readouterr().err
+    assert file.read_text() == "edited"
 
 
 @pytest.mark.parametrize(
