@@ -8,12 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from chaos.releases import NEWEST
 from chaos.run.installation import prepare
 from tests.container.clusters import left_of
 from tests.support.readme import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "clusters-in-tests.md").read_text()
-IMPORTS = "from chaos.testing import Cluster, leader, link\n"
+IMPORTS = "from chaos.testing import Cluster, any_broker, isr_member, leader, link\n"
+# Within the block of the page's script.
+MORE = """
+    with cluster.partition(any_broker(), ways="in"), cluster.pause(4):
+        pass
+    lost = cluster.wipe(isr_member("orders", 0))
+    cluster.wait_until(isr={1, 2, 3} - {lost.node}, topic="orders", partition=0)
+    print(lost.heal().what)
+    cluster.wait_until(whole=True)
+    assert not cluster.reset(), "a disk was lost"
+    print(cluster.events)
+"""
 
 
 def run(directory: Path, *words: str) -> str:
@@ -36,7 +48,7 @@ def run(directory: Path, *words: str) -> str:
 def test_an_application_loses_nothing_when_a_leader_loses_power(
     tmp_path: Path, target: str
 ) -> None:
-    prepare(print, "" if target == "node" else "4.4.0")
+    prepare(print, "" if target == "node" else NEWEST)
     text, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "test_mine.py").write_text(
         text.replace("kraft(brokers=3)", f"kraft(brokers=3, target={target!r})")
@@ -49,10 +61,13 @@ def test_an_application_loses_nothing_when_a_leader_loses_power(
 
 
 @pytest.mark.timeout(600)
-def test_a_script_hurts_a_cluster_as_the_page_says(tmp_path: Path) -> None:
-    prepare(print)
+def test_a_script_hurts_apache_kafka_as_the_page_says(tmp_path: Path) -> None:
+    prepare(print, NEWEST)
     _, text = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    shown = run(tmp_path, "-c", IMPORTS + text.replace('target="kafka", ', ""))
-    assert '"ev":' in shown, "lines of a node's trace"
+    shown = run(tmp_path, "-c", IMPORTS + text + MORE)
+    assert "INFO [KafkaRaftServer nodeId=" in shown, "lines of a broker's log"
     assert "healed: power-off of node" in shown
     assert "healed: partition-one-way of node 1 (1->2); it took effect" in shown
+    assert "the disk is a new one, with directory id" in shown
+    assert "TOOK NO EFFECT" not in shown
+    assert left_of("kraft-chaos-api-") == []

@@ -25,6 +25,7 @@ class FakeRuntime:
     break_at: str = ""
     why: str = ""  # no cluster can be had
     made: list[FakeCluster] = field(default_factory=list)
+    asked: list[Mapping[str, str]] = field(default_factory=list)  # settings, of each that was made
 
     def why_not(self) -> str:
         return self.why
@@ -41,7 +42,8 @@ class FakeRuntime:
         mutation: str = "",
         conditions: Conditions | None = None,
     ) -> Cluster:
-        del target, keep, directory, settings, mutation, conditions
+        del target, keep, directory, mutation, conditions
+        self.asked.append(settings or {})
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

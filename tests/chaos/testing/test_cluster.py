@@ -40,6 +40,8 @@ def test_faults_last_until_they_are_healed(fakes: FakeRuntime) -> None:
         assert cluster.status(hurt.node) is NodeStatus.OFF
         with cluster.partition(link(2, 3)) as cut:
             assert cluster.faults == (hurt, cut)
+        with cluster.partition(2, ways="in") as one_way:
+            assert set(one_way.hit.links) == {link(1, 2), link(3, 2)}
         assert hurt.heal().bit
         assert cluster.status(hurt.node) is NodeStatus.RUNNING
         cluster.kill(2)
@@ -119,7 +121,8 @@ def test_what_cannot_be_says_what_can() -> None:
 
 @pytest.mark.usefixtures("fakes")
 def test_a_failed_block_leaves_evidence_and_nothing_else(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="mine") as failed, Cluster(evidence=tmp_path / "kept"):
+    kept = str(tmp_path / "kept")
+    with pytest.raises(AssertionError, match="mine") as failed, Cluster(evidence=kept):
         raise AssertionError("mine")
     assert (tmp_path / "kept" / "logs" / "node-3.log").is_file()
     assert f"{tmp_path}/kept" in failed.value.__notes__[0]
@@ -203,3 +206,14 @@ def test_a_conditionholds_now_by_the_newest_answer_on_each_partition() -> None:
 def test_victims_of_a_partition_are_recorded_and_read() -> None:
     for victim in (PartitionLeader("a-of-b-12"), InSyncFollower("orders-0"), PartitionLeader()):
         assert victim_from(str(victim)) == victim
+
+
+def test_brokers_of_apache_kafka_know_their_voters_unless_told_otherwise(
+    fakes: FakeRuntime,
+) -> None:
+    """Else one that loses power early does not start again, which is Kafka's own bug."""
+    for given, then in (({}, "static"), ({"quorum": "dynamic"}, "dynamic")):
+        with Cluster(target="kafka", settings=given):
+            assert fakes.asked[-1]["quorum"] == then
+    with Cluster():
+        assert "quorum" not in fakes.asked[-1]
