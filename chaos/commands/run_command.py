@@ -106,6 +106,7 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos run power-off --seed 7 --duration 60 --nodes 5
             kraft-chaos run kill-leader --mutation Q-SAME-EPOCH --expect invalid:Q17-no-leader-again
             kraft-chaos run last-replica-standing --set elr=off --expect invalid:log-durability
+            kraft-chaos run power-off --keep-on-failure --stop-at-first
             kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
         own_help=True,
     )
@@ -140,7 +141,19 @@ def add_ending(command: Parser) -> None:
     arguments.add_out(command)
     arguments.add_mutation(command)
     command.add_argument(
-        "--keep", action="store_true", help="leave the cluster up; `down` removes it"
+        "--keep", action="store_true", help="leave the cluster up, healed; `down` removes it"
+    )
+    command.add_argument(
+        "--keep-on-failure",
+        action="store_true",
+        help="if the verdict is not valid, leave the cluster as it was: what lasts is not healed; "
+        "the commands that look at it and end it are printed",
+    )
+    command.add_argument(
+        "--stop-at-first",
+        action="store_true",
+        help="judge what clients saw so far every few seconds, beside the run, and end the run at "
+        "the first violation: with --keep-on-failure its faults last",
     )
     arguments.add_json(command, "the verdict")
     command.add_argument(
@@ -210,8 +223,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 def carry_out(parsed: argparse.Namespace, choices: "Choices") -> int:
     """Run to a verdict, and print it; as `run`."""
+    from chaos.play.playground import tell_kept
     from chaos.progress import ConsoleProgress
     from chaos.run.launch import perform
+    from chaos.run.runtimes import DOCKER
     from chaos.run.terminal import judgement_json, judgement_text
     from checkers.history.sealed_run import read_run_info
 
@@ -222,6 +237,8 @@ def carry_out(parsed: argparse.Namespace, choices: "Choices") -> int:
     ran = perform(choices, parsed.out, progress)
     show = judgement_json if parsed.json else judgement_text
     sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    if ran.kept is not None:
+        tell_kept(ran.kept, choices.runtime or DOCKER, progress.tell)
     if parsed.expect is None:
         return ran.judgement.verdict.exit_code
     asked = of_run(parsed.expect, read_run_info(ran.directory), ran.judgement)
@@ -261,4 +278,6 @@ def choices_for(
         client=parsed.client,
         topic_client=parsed.topic_client,
         keep=parsed.keep,
+        keep_on_failure=parsed.keep_on_failure,
+        stop_at_first=parsed.stop_at_first,
     )

@@ -122,6 +122,11 @@ class Nemesis:
         """The faults in progress, for the progress line."""
         return "; ".join(_what(hit) for hit in self._held.hits)
 
+    @property
+    def lasting(self) -> tuple[Hit, ...]:
+        """The faults in progress, the oldest first."""
+        return tuple(self._held.hits)
+
     async def run(self, schedule: Schedule) -> None:
         """Run all windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,11 +21,13 @@ from chaos.cluster.interface import (
 from chaos.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.fault import Fault, Hit
+from chaos.nemesis.kinds import BY_AN_OPERATOR
 from chaos.nemesis.recorded import aimed_at, fault_as_json, fault_from
 from chaos.nemesis.victims import in_words
 from chaos.play.by_hand import aim, begin, create, end, require
 from chaos.progress import ConsoleProgress
 from chaos.run.planning import require_layout
+from chaos.run.runner import Kept
 from chaos.run.runtimes import RUNTIMES, let_go
 from chaos.run.terminal import document
 from chaos.setup.shell import cache_dir
@@ -306,6 +308,24 @@ async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
         with suppress(asyncio.CancelledError):
             creation.result()
         raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
+
+
+def tell_kept(kept: Kept, runtime: str, tell: Callable[[str], None]) -> None:
+    """Adopt the cluster that a failed run left: `heal` knows the faults that last. Tell what looks
+    at it, and what ends it."""
+    ground = ClusterRef(name=kept.cluster, runtime=runtime)
+    ground.injected.forget()
+    tell(f"kept as it was: cluster {kept.cluster}")
+    for hit in kept.lasting:
+        if isinstance(hit.fault, BY_AN_OPERATOR):
+            tell(f"  lasts: {title(hit)}; no command takes it back")
+            continue
+        ground.injected.add(hit)
+        tell(f"  lasts: {title(hit)}")
+    name, node = f"--name {kept.cluster}", next(iter(kept.nodes), 1)
+    tell(f"  look: kraft-chaos ps; kraft-chaos logs {node} {name}; kraft-chaos shell {name} {node}")
+    heals = f"kraft-chaos heal {name}; " if ground.injected.hits() else ""
+    tell(f"  end: {heals}kraft-chaos down {kept.cluster}")
 
 
 def _require_up(ground: ClusterRef, cluster: Cluster) -> None:

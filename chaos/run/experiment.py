@@ -12,6 +12,7 @@ from typing import NoReturn
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError, FailedPart, MachineryError
 from chaos.cluster.interface import Cluster, Guarded, NodeStatus
 from chaos.cluster.topology import brokers_of, controller_port, controllers_of, host_name
+from chaos.nemesis.fault import Hit
 from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Clock, Phases, Recorder, RecordingError
@@ -81,6 +82,11 @@ class Experiment:
             lookout=self._watch,
             operator=self._operator,
         )
+
+    @property
+    def lasting(self) -> tuple[Hit, ...]:
+        """The faults that last."""
+        return self._nemesis.lasting
 
     @property
     def counted(self) -> dict[str, int]:

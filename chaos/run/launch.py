@@ -18,7 +18,7 @@ from chaos.progress import ConsoleProgress
 from chaos.run.plan import RunPlan
 from chaos.run.planning import Choices, plan_of, require_reachable, runtime_of
 from chaos.run.rundir import LATEST, new_run_directory, point_latest, run_name
-from chaos.run.runner import Runner
+from chaos.run.runner import Kept, Runner
 from chaos.run.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import SCENARIOS
@@ -32,6 +32,7 @@ class Ran:
     judgement: Judgement
     directory: Path
     interrupted: bool
+    kept: Kept | None = None  # the cluster of a failed run that stays as it was
     duration_s: float  # by the run's own clock
 
 
@@ -72,7 +73,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
     )
     progress.tell(f"  into {directory}")
     try:
-        judgement = world.run(_run(plan, directory, world, progress, interrupt, page=page))
+        judgement, kept = world.run(_run(plan, directory, world, progress, interrupt, page=page))
     finally:
         progress.end()
         with suppress(OSError):
@@ -83,6 +84,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
         judgement=judgement,
         directory=directory,
         interrupted=interrupt.asked,
+        kept=kept,
         duration_s=world.clock.now_ns() / 1e9,
     )
 
@@ -102,7 +104,7 @@ async def _run(
     interrupt: Interrupt,
     *,
     page: bool,
-) -> Judgement:
+) -> tuple[Judgement, Kept | None]:
     with signals_to(interrupt, progress.tell):
         cluster = _cluster(plan, directory, world)
         plan = _possible(plan, cluster, progress)
@@ -118,10 +120,11 @@ async def _run(
             page=page,
         )
         try:
-            return await runner.run()
+            judgement = await runner.run()
         finally:
-            if plan.keep:
+            if plan.may_stay:
                 let_go(cluster)
+        return judgement, runner.kept
 
 
 def _cluster(plan: RunPlan, directory: Path, world: World) -> Cluster:
@@ -131,7 +134,7 @@ def _cluster(plan: RunPlan, directory: Path, world: World) -> Cluster:
             nodes=plan.nodes,
             target=plan.target,
             settings=plan.target_settings,
-            keep=plan.keep,
+            keep=plan.may_stay,
             directory=directory,
         )
     except SettingError as error:  # a value that no node accepts

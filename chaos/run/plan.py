@@ -36,7 +36,14 @@ class RunPlan:
     file: ScenarioFile | None = None  # that has the scenario, where it is a user's own
     # The fate of the cluster; not written down, since a replay need not repeat it.
     keep: bool = False
+    keep_on_failure: bool = False  # as it was, unless the verdict is valid
+    stop_at_first: bool = False  # violation
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether the cluster may outlive the run."""
+        return self.keep or self.keep_on_failure
 
     @property
     def target_settings(self) -> Mapping[str, str]:

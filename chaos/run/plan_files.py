@@ -115,7 +115,8 @@ def replay_line(run: str) -> str:
 
 
 def _comparable(plan: RunPlan) -> RunPlan:
-    return replace(plan.settled(), keep=False, cluster_name="", side="")
+    told = replace(plan.settled(), side="", cluster_name="")
+    return replace(told, keep=False, keep_on_failure=False, stop_at_first=False)
 
 
 def _choices(plan: RunPlan) -> Choices:

@@ -115,6 +115,8 @@ class Choices:
     chores: tuple[str, ...] | None = None
     side: str = ""
     keep: bool = False
+    keep_on_failure: bool = False
+    stop_at_first: bool = False
 
 
 def plan_of(choices: Choices) -> RunPlan:
@@ -141,6 +143,8 @@ def plan_of(choices: Choices) -> RunPlan:
         side=choices.side,
         runtime=choices.runtime,
         keep=choices.keep,
+        keep_on_failure=choices.keep_on_failure,
+        stop_at_first=choices.stop_at_first,
         mutation=choices.mutation,
         file=choices.file,
     )
@@ -156,6 +160,7 @@ def plan_of(choices: Choices) -> RunPlan:
     _require_taken(plan)
     _require_apart(plan)
     _require_victims(plan)
+    _require_kept(plan)
     own_checks()  # one that cannot judge the run is told before it starts
     return plan
 
@@ -354,6 +359,17 @@ def _require_victims(plan: RunPlan) -> None:
         where = f"{plan.file.name}{plan.file.line_of(victim)}: " if plan.file is not None else ""
         more = f"--set {BROKERS}=3" if "brokers" in why else "one of these, or --nodes"
         raise UsageError(f"{where}{plan.scenario.name}: {fault.kind}: {why}\n  try: {more}")
+
+
+def _require_kept(plan: RunPlan) -> None:
+    """Raises UsageError for a simulated cluster that is to stay, or to stop at a moment."""
+    asked = (("--keep-on-failure", plan.keep_on_failure), ("--stop-at-first", plan.stop_at_first))
+    for flag, is_asked in asked:
+        if is_asked and plan.runtime == SIM:
+            raise UsageError(
+                f"{flag}: nothing of a simulated cluster stays, and its seed repeats all of it\n"
+                f"  try: --runtime {DOCKER}, or kraft-chaos shrink RUN"
+            )
 
 
 def _other_side(fault: Fault) -> OtherSide:

@@ -10,10 +10,11 @@ happened, and nothing of the cluster stays on the machine.
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from chaos.cluster.cluster_errors import (
     DiedAtStartError,
@@ -27,16 +28,19 @@ from chaos.cluster.interface import (
     Described,
     Guarded,
     Hosted,
+    NodeId,
     SlowAnswer,
     UnaskedEnd,
     Watched,
 )
 from chaos.interrupt import Interrupt, SignalledError, signals_raise
+from chaos.nemesis.fault import Hit
 from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, VotersStuckError
 from chaos.progress import Progress
 from chaos.recorder import Clock, Phases, Recorder
 from chaos.releases import made_of, made_of_images
 from chaos.run.experiment import Experiment, RunFailedError, StuckError, Timeouts, planned_evidence
+from chaos.run.first_violation import first_violation
 from chaos.run.judging import judge_directory, log_crash, not_judged
 from chaos.run.plan import RunPlan
 from chaos.run.plan_files import command_of, plan_as_json
@@ -45,7 +49,7 @@ from chaos.run.seal import collect
 from chaos.run.starvation import HELD_UP_S, MachineWatch
 from chaos.scenario import SIM
 from checkers.history.sealed_run import RunInfo, write_run_info
-from checkers.verdict import Judgement
+from checkers.verdict import Judgement, Verdict
 
 # The last lines of each node's collected logs.
 
@@ -75,6 +79,15 @@ _STUCK = (LeaderlessError, NeverReadyError, SilentError, StuckError, VotersStuck
 _STOP_S = 15.0
 _COLLECT_S = 60.0
 _DESTROY_S = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A cluster that stays as a failed run left it, with the faults that last."""
+
+    cluster: str
+    nodes: Sequence[NodeId]
+    lasting: Sequence[Hit]
 
 
 class Runner:
@@ -110,17 +123,37 @@ class Runner:
         self._note_cluster()
         self._machine = MachineWatch()
         self._failed_part: FailedPart | None = None
+        self._lasting: Sequence[Hit] = ()
+        self.kept: Kept | None = None
 
     async def run(self) -> Judgement:
         """The verdict; all files are in the directory. Raises OSError where they cannot be
         written."""
         write_run_info(self._directory, self._info)
+        if self._plan.keep_on_failure:
+            return await self._run_and_keep_the_failed()
         try:
             await self._recorded()
         finally:  # also with a full disk: nothing is left behind on the machine
             # Before judging, which blocks this loop.
             await self._remove()
         return self._judge()
+
+    async def _run_and_keep_the_failed(self) -> Judgement:
+        """The verdict decides whether the cluster stays; that of an interrupted run does not."""
+        try:
+            await self._recorded()
+            judgement = self._judge()
+            if judgement.verdict is not Verdict.VALID and self._may_be_kept:
+                self.kept = Kept(
+                    cluster=self._plan.cluster_name,
+                    nodes=self._cluster.nodes,
+                    lasting=self._lasting,
+                )
+        finally:
+            if self.kept is None:
+                await self._remove()
+        return judgement
 
     async def _recorded(self) -> None:
         finished = await self._record()
@@ -260,13 +293,19 @@ class Runner:
             machine = None
             if self._plan.runtime != SIM:  # its time is virtual, and no timer is late
                 machine = asyncio.create_task(self._machine.watch())
-            await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
-            asked.cancel()
+            ends: set[asyncio.Task[Any]] = {task, asked}
+            if self._plan.stop_at_first:
+                ends.add(asyncio.create_task(self._violation(recorder)))
+            done, going_on = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for each in going_on - {task}:
+                await _cancel(each)
             if machine is not None:
                 machine.cancel()
             if not task.done():
                 self._trouble(
                     f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
+                    if asked in done
+                    else self._why_stopped(*done)
                 )
                 await _cancel(task)
                 if task.done() and not task.cancelled() and (error := task.exception()):
@@ -276,6 +315,14 @@ class Runner:
             recorder.note("; ".join(self._troubles) or "the experiment ended")
             self._info = replace(self._info, recorded=dict(recorder.counts))
         return not self._troubles and not self._info.stuck
+
+    async def _violation(self, recorder: Recorder) -> str:
+        return await first_violation(self._directory, recorder)
+
+    def _why_stopped(self, look: "asyncio.Task[str]") -> str:
+        if (error := look.exception()) is not None:
+            return self._explain(error)
+        return f"stopped at the first violation while {self._phases.current}, {look.result()}"
 
     def _note_end(self, error: BaseException) -> None:
         """A stuck cluster is no failure of the harness: the judge decides on the blame."""
@@ -332,6 +379,7 @@ class Runner:
         try:
             await experiment.run()
         finally:
+            self._lasting = experiment.lasting
             self._info = replace(self._info, counted=experiment.counted, looks=experiment.looks)
 
     def _note_stuck(self, what: str, *, for_sure: bool) -> None:
@@ -370,7 +418,7 @@ class Runner:
 
     async def _collect_and_count(self) -> None:
         collected = await collect(
-            self._cluster, self._directory, keeps=self._plan.keep, syncs=self._syncs
+            self._cluster, self._directory, keeps=self._plan.may_stay, syncs=self._syncs
         )
         self._info = replace(
             self._info,
@@ -392,11 +440,15 @@ class Runner:
         }
 
     async def _remove(self) -> None:
-        if self._plan.keep and self._created and not self._interrupt.asked:
+        if self._plan.keep and self._may_be_kept:
             self._progress.tell(f"kept: kraft-chaos down {self._plan.cluster_name}")
             return
         with self._phases.timed("destroy", "removing the cluster"):
             await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)
+
+    @property
+    def _may_be_kept(self) -> bool:
+        return self._created and not self._interrupt.asked
 
     @property
     def _created(self) -> bool:
@@ -452,7 +504,7 @@ def _parameters(plan: RunPlan) -> dict[str, str]:
     return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
 
 
-async def _cancel(task: "asyncio.Task[None]") -> None:
+async def _cancel(task: "asyncio.Task[Any]") -> None:
     """Bounded: a call that hangs in a thread is left behind."""
     task.cancel()
     await asyncio.wait({task}, timeout=_STOP_S)

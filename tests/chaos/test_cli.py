@@ -214,6 +214,8 @@ def test_a_broken_cluster_is_255(
         ["run", "baseline", "--target", "kafka", "--nodes", "6"],
         ["run", "baseline", "--target", "kafka", "--set", "colour=red"],
         ["run", "baseline", "--set", "elr=off"],
+        ["run", "baseline", "--runtime", "sim", "--keep-on-failure"],
+        ["run", "baseline", "--runtime", "sim", "--stop-at-first"],
         ["up", "--nodes", "4"],
         ["up", "--target", "kafka:3"],
         ["up", "--set", "elr"],

@@ -28,6 +28,7 @@ from workloads.workload import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"
+    " --keep-on-failure --stop-at-first"
     " --client librdkafka --topic-client librdkafka-unwaited --out there --mutation Q-ZOMBIE"
     " --target kafka:4.1.0 --set elr=off --set controllers=3 --runtime docker"
     f" --scenario-file {shlex.quote(__file__)}"
@@ -57,6 +58,8 @@ def test_nothing_of_the_line_is_lost() -> None:
         concurrency=6,
         rate=90.0,
         keep=True,
+        keep_on_failure=True,
+        stop_at_first=True,
         target="kafka:4.1.0",
         runtime="docker",
         settings={"elr": "off", "controllers": "3"},

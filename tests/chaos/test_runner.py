@@ -18,7 +18,7 @@ from chaos.progress import ConsoleProgress
 from chaos.run.experiment import Timeouts
 from chaos.run.judging import judge_directory
 from chaos.run.plan import RunPlan
-from chaos.run.runner import Runner
+from chaos.run.runner import Kept, Runner
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import read_run_info, write_run_info
@@ -39,6 +39,8 @@ def run(
     *,
     duration_s: float = 0.5,
     keep: bool = False,
+    keep_on_failure: bool = False,
+    kept: list[Kept | None] | None = None,
     quiet: bool = True,
     interrupt_after_s: float | None = None,
     load: RegisterOptions = LOAD,
@@ -54,6 +56,7 @@ def run(
                 duration_s=duration_s,
                 load=load,
                 keep=keep,
+                keep_on_failure=keep_on_failure,
             ),
             cluster=cluster,
             directory=directory,
@@ -67,6 +70,8 @@ def run(
         try:
             return await runner.run()
         finally:
+            if kept is not None:
+                kept.append(runner.kept)
             for fake in cluster.fakes.values():  # also of a cluster that is kept
                 await fake.stop()
 
@@ -244,6 +249,49 @@ def test_a_kept_cluster_stays(tmp_path: Path) -> None:
     cluster = FakeCluster()
     run(tmp_path, cluster, keep=True)
     assert not cluster.destroyed
+
+
+@pytest.mark.parametrize(
+    ("ends", "cluster", "interrupted_s", "stays"),
+    [
+        ("void", FakeCluster(bites=False), None, True),
+        ("in the middle of a fault", FakeCluster(break_at="start"), None, True),
+        ("before there is a cluster", FakeCluster(break_at="create"), None, False),
+        ("by a person", FakeCluster(), 0.4, False),
+    ],
+)
+def test_a_failed_run_may_leave_its_cluster_as_it_was(
+    tmp_path: Path, ends: str, cluster: FakeCluster, interrupted_s: float | None, stays: bool
+) -> None:
+    told: list[Kept | None] = []
+    run(
+        tmp_path,
+        cluster,
+        "kill-leader",
+        duration_s=0.8,
+        keep_on_failure=True,
+        kept=told,
+        interrupt_after_s=interrupted_s,
+    )
+    assert cluster.destroyed is not stays
+    (kept,) = told
+    assert (kept is not None) is stays
+    if kept is not None:
+        assert bool(kept.lasting) == (ends == "in the middle of a fault")
+
+
+def test_a_valid_run_leaves_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, told = FakeCluster(), list[Kept | None]()
+    there: list[bool] = []
+
+    def judge_well(directory: Path, *, page: bool) -> Judgement:
+        assert page
+        there.append(not cluster.destroyed)
+        return Judgement(run_id=directory.name, verdict=Verdict.VALID, sentence="", results=())
+
+    monkeypatch.setattr("chaos.run.runner.judge_directory", judge_well)
+    run(tmp_path, cluster, keep_on_failure=True, kept=told)
+    assert (there, cluster.destroyed, told) == ([True], True, [None])
 
 
 def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:

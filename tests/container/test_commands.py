@@ -215,6 +215,32 @@ def test_a_cluster_can_be_looked_at(
         assert "healed: took effect" in capsys.readouterr().out
 
 
+def test_a_run_ends_at_its_first_violation_and_leaves_the_cluster_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "partition-leader",
+        "--seed",
+        "3",
+        "--mutation",
+        "R-STALE-READ",
+        "--out",
+        str(tmp_path),
+    ]
+    assert main(["run", *words, "--keep-on-failure", "--stop-at-first", *GENTLY]) == 1
+    told = capsys.readouterr()
+    assert re.search(r"stopped at the first violation .*: r-\d+: no order explains read", told.err)
+    assert "lasts: partition" in told.err
+    heal, down = re.findall(r"kraft-chaos ((?:heal --name|down) \S+)", told.err)
+    name = ["--name", down.split()[1]]
+    assert main(["logs", "1", *name, "--last", "1"]) == 0
+    assert '"ev":' in capsys.readouterr().out
+    assert main(heal.split()) == 0
+    assert "healed: took effect: " in capsys.readouterr().out
+    assert main(down.split()) == 0
+    assert left_of(name[1]) == []
+
+
 @pytest.mark.xdist_group(PLAY)
 def test_what_an_engine_left_that_was_restarted_can_be_brought_down(
     playground: list[str], capsys: pytest.CaptureFixture[str]
