@@ -384,6 +384,16 @@ IN_BROKERS = (
     _of_controller("E-EAGER", "isr-shrink-storm", settings={"min_isr": "3"}, tries=4),
     _of_controller("E-MINISR-DRIFT", "raised-min-isr", settings={"altered_min_isr": "1"}),
     Mutation(
+        id="E-CLEAR-ELR",
+        wrong="any change of min.insync.replicas empties ELR and last known leader",
+        real="Apache Kafka 4.4.0 as shipped: finding 25",
+        checks=("can-be-led-again",),
+        scenario="stranded-partition",
+        duration_s=40.0,
+        settings={"elr": "on", "altered_min_isr": "3"},
+        simulated=True,
+    ),
+    Mutation(
         id="E-FILE-MINISR",
         wrong="a cluster formatted with an ELR has no min.insync.replicas for all of its nodes",
         real="KAFKA-16540",

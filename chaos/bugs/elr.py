@@ -247,6 +247,30 @@ def nothing_is_dropped(
 E_MINISR_DRIFT = Planted(owner=resource_configs, decision="drop_elr", wrong=nothing_is_dropped)
 
 
+# E-CLEAR-ELR: any change of min.insync.replicas empties ELR and last known leader, also where the
+# ISR is empty (as Apache Kafka 4.4.0 does; docs/results/findings.md).
+
+
+def whatever_the_isr(
+    image: Image, records: Sequence[ConfigRecord], _default: int
+) -> Iterator[PartitionChangeRecord]:
+    altered = {each.resource_name for each in records if each.name == MIN_ISR}
+    for key, found in image.topics.partitions():
+        topic = image.topics.find(key[0])
+        if topic is None or not (found.elr or found.last_known_elr):
+            continue
+        if altered & {topic.name, CLUSTER[1]}:
+            yield PartitionChangeRecord(
+                topic_id=key[0],
+                partition_id=key[1],
+                eligible_leader_replicas=(),
+                last_known_elr=(),
+            )
+
+
+E_CLEAR_ELR = Planted(owner=resource_configs, decision="drop_elr", wrong=whatever_the_isr)
+
+
 # E-FILE-MINISR: a cluster that is formatted with eligible leader replicas gets no
 # min.insync.replicas for all nodes: leaders and controllers each go by their own file
 # (KAFKA-16540).

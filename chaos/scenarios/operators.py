@@ -130,9 +130,9 @@ _UPGRADES = tuple(
 )
 _NEVER_LED = Expectation(
     verdict=Verdict.INVALID,
-    check="recovers-when-healed",
-    anomaly="replicas were still out of sync",
-    also=("serves-in-calm",),
+    check="can-be-led-again",
+    anomaly="has neither ISR, ELR nor a last known leader",
+    also=("recovers-when-healed", "serves-in-calm"),
 )
 _ELR_UPGRADE_SCRIPT = _upgraded(leaderless=True)
 _ELR_UPGRADE_BELOW_SCRIPT = _upgraded(leaderless=False)

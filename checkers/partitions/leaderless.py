@@ -1,6 +1,7 @@
 """Elections, returning brokers and reassignments, in the committed metadata log.
 
-A partition without a leader gets an eligible broker, and its last leader is remembered; brokers
+A partition without a leader gets an eligible broker, its last leader is remembered, and a broker
+that can lead it again is always known; brokers
 that may have lost records (E5, E6); reassignments; what nodes replay (M1).
 """
 
@@ -25,6 +26,7 @@ _ALGORITHM = "replay of the committed metadata log"
 # In log order: batches of other events may come between the one that makes a broker eligible and
 # the election, if these are two writes of the controller.
 _BATCHES = 3
+_NO_ISR_UNIT = "partitions with an empty ISR"
 
 
 @check(
@@ -149,6 +151,55 @@ def _never_led(change: Change, leader: int) -> Violation:
     one = change.partition
     text = f"{one.key}: [{names(one.last_known_elr)}] is recorded as the last leader, "
     text += "but no node had led" if leader == NO_LEADER else f"but that was node {leader}"
+    return Violation(text, both(change))
+
+
+@check(
+    "can-be-led-again",
+    applies=of_brokers,
+    source="KIP-966: eligible leader replicas, last known leader",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def can_be_led_again(evidence: Evidence) -> CheckResult:
+    """While ELR is on, no batch leaves a partition without ISR, ELR and last known leader at once:
+    no broker that returns could lead it, whatever its disk holds.
+
+    The last known leader may be the last known ELR, with a recovery manager. A partition that
+    becomes so is accused once. Without ELR the last member of an ISR stays in it. (KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_NO_ISR_UNIT, NEED)
+    looked_at, violations = 0, list[Violation]()
+    stranded: set[str] = set()
+    for batch, partitions in found.walk():
+        for change in batch.changes:
+            key = change.partition.key
+            one = partitions.get(key)
+            if not batch.elr_on or one is None or one.isr:
+                stranded.discard(key)
+                continue
+            looked_at += 1
+            known = [node for node in one.last_known_elr if node != NO_LEADER]
+            if one.elr or known:
+                stranded.discard(key)
+            elif key not in stranded:
+                stranded.add(key)
+                violations.append(_stranded(change, batch))
+    return conclude(
+        looked_at=looked_at,
+        unit=_NO_ISR_UNIT,
+        violations=violations,
+        needs=NEED,
+        holds="each had an eligible or a last known leader",
+        algorithm=f"{_ALGORITHM}, partitions where each batch ends",
+        nothing="no ISR was ever empty while ELR was on",
+    )
+
+
+def _stranded(change: Change, batch: MetadataBatch) -> Violation:
+    text = f"{change.partition.key} has neither ISR, ELR nor a last known leader after the batch "
+    text += f"at offset {batch.base}: no broker may be elected when it returns"
     return Violation(text, both(change))
 
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from chaos.releases import NEWEST
@@ -67,14 +66,20 @@ def _java(main: str) -> Callable[[], Prepared]:
     return prepare
 
 
-def _with_jars(module: str, jars: Callable[[], Path]) -> Callable[[], Prepared]:
+def _harness() -> Path:
+    return Path(sys.executable)
+
+
+def _with_jars(
+    module: str, jars: Callable[[], Path], python: Callable[[], Path] = _harness
+) -> Callable[[], Prepared]:
     """A program in Python that starts Java's."""
 
     def prepare() -> Prepared:
         found = jars()
         java = find_java(found.with_suffix(".java"))
         more = _environment(JARS=str(found), JAVA_HOME=str(java))
-        return Prepared(command=(sys.executable, "-m", f"{_IN_PYTHON}.{module}"), environment=more)
+        return Prepared(command=(str(python()), "-m", f"{_IN_PYTHON}.{module}"), environment=more)
 
     return prepare
 
@@ -86,6 +91,8 @@ def _kcat() -> Prepared:
 
 _OWN = fetched.python_venv
 _KAFKA = partial(fetched.kafka_jars, NEWEST)
+# pyspark comes as source only, and the connector of the harness' own release is not everywhere.
+_OF_SPARK = partial(fetched.python_venv, "requirements-spark.txt", only_wheels=False)
 _CONNECT, _SPARK = partial(fetched.jars, "connect"), partial(fetched.jars, "spark")
 CLIENTS: tuple[Client, ...] = (
     Client(name="librdkafka", release="2.16.1", prepare=_python("librdkafka", _OWN)),
@@ -106,7 +113,7 @@ CLIENTS: tuple[Client, ...] = (
     ),
     Client(
         name="spark",
-        release=version("pyspark"),
-        prepare=_with_jars("spark", _SPARK),
+        release="4.2.0",
+        prepare=_with_jars("spark", _SPARK, _OF_SPARK),
     ),
 )

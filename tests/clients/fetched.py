@@ -49,14 +49,15 @@ def call(*words: str | Path, where: Path | None = None, more: Mapping[str, str] 
         raise NotToBeHad(f"{command[0]}: {(errors or said[-1:])[0][:200]}")
 
 
-def python_venv() -> Path:
+def python_venv(requirements: str = "requirements.txt", *, only_wheels: bool = True) -> Path:
     """The Python of an environment of its own: the harness' is not touched."""
-    wanted = HERE / "python" / "requirements.txt"
+    wanted = HERE / "python" / requirements
     found = place("python", wanted)
     interpreter = found / "bin" / "python"
     if not (found / "whole").exists():
+        wheels = ("--only-binary", ":all:") if only_wheels else ()
         call(sys.executable, "-m", "venv", "--clear", found)
-        call(interpreter, "-m", "pip", "install", "-q", "--only-binary", ":all:", "-r", wanted)
+        call(interpreter, "-m", "pip", "install", "-q", *wheels, "-r", wanted)
         (found / "whole").touch()
     return interpreter
 

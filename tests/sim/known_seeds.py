@@ -89,6 +89,7 @@ KNOWN = {
     "E-FENCED-LKL": _by(1, 12.0),
     "E-EAGER": _by(1, 30.0),
     "E-MINISR-DRIFT": _by(1, 30.0),
+    "E-CLEAR-ELR": _by(1, 14.0),
     "E-FILE-MINISR": _by(1, 30.0),
     "E-CLEAR-GHOST": _by(1, 20.0),
     "E-LATE-ANSWER": _by(1, 40.0),

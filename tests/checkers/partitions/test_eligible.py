@@ -16,7 +16,11 @@ from checkers.partitions.eligible import (
     no_other_is_elected,
     unclean_leader_recovers,
 )
-from checkers.partitions.leaderless import lost_bytes_are_not_clean, unclean_registration_drops
+from checkers.partitions.leaderless import (
+    can_be_led_again,
+    lost_bytes_are_not_clean,
+    unclean_registration_drops,
+)
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, make_run, node_events
 from tests.support.judged import saw_nothing
@@ -27,6 +31,7 @@ from tests.support.kafka_runs import (
     change,
     clear_elr,
     config,
+    elr,
     partition,
     register,
     registration_change,
@@ -80,6 +85,7 @@ def one_by_one() -> Cluster:
         elr_elected_with_empty_isr,
         no_other_is_elected,
         unclean_leader_recovers,
+        can_be_led_again,
         unclean_registration_drops,
         lost_bytes_are_not_clean,
     ],
@@ -88,6 +94,43 @@ def test_nothing_is_said_where_there_is_nothing_of_it(check: Check) -> None:
     assert saw_nothing(check(make_run()))
     assert saw_nothing(check(Cluster().run()))
     assert saw_nothing(check(started(with_elr=False).run()))
+
+
+def test_a_partition_that_no_broker_can_lead_again() -> None:
+    """A ClearElr while the ISR is empty (stranded-partition), or a last leader that is none."""
+    assert judged(can_be_led_again, one_by_one()).verdict is VALID
+    result = judged(can_be_led_again, one_by_one().commit(clear_elr("t"), fence(2)))
+    assert result.verdict is INVALID
+    assert result.message.startswith("t-0 has neither ISR, ELR nor a last known leader after the")
+    assert judged(can_be_led_again, one_by_one().commit(clear_elr("u"))).verdict is VALID
+    assert judged(can_be_led_again, shrunk().commit(clear_elr("t"))).verdict is VALID
+    switched_off = one_by_one().commit(elr(0), clear_elr(""))
+    assert judged(can_be_led_again, switched_off).verdict is VALID
+
+
+@pytest.mark.parametrize(
+    ("elr", "known", "verdict"),
+    [
+        ([], [-1], INVALID),
+        ([], [], INVALID),
+        ([], [1], VALID),
+        ([2], [-1], VALID),
+        ([], [1, 2], VALID),
+    ],
+)
+def test_what_is_left_beside_an_empty_isr(
+    elr: list[int], known: list[int], verdict: Verdict
+) -> None:
+    cluster = shrunk().commit(moved([], elr, leader=-1, lastKnownElr=known))
+    assert judged(can_be_led_again, cluster).verdict is verdict
+
+
+def test_a_partition_is_stranded_once_and_again() -> None:
+    """Every change while it is so is not another one."""
+    cluster = one_by_one().commit(clear_elr("t")).commit(change("t-0", lastKnownElr=[-1]))
+    assert judged(can_be_led_again, cluster).count == 1
+    cluster.commit(moved([1], leader=1)).commit(moved([], leader=-1))
+    assert judged(can_be_led_again, cluster).count == 2
 
 
 def test_isr_and_elr_share_nobody() -> None:

@@ -191,7 +191,13 @@ def a_leader_goes_for_no_reason(run: Altered, _: random.Random) -> None:
     run.put_record(free[0], "PartitionChange", said)
 
 
-@legal("eligible-are-elected", "last-known-leader-led", of=_LEADERLESS, target=BOTH)
+@legal(
+    "eligible-are-elected",
+    "last-known-leader-led",
+    "can-be-led-again",
+    of=_LEADERLESS,
+    target=BOTH,
+)
 def the_metadata_log_goes_on(run: Altered, _: random.Random) -> None:
     """A batch that says nothing stands at its end, on every controller's disk."""
     nodes = sorted({row["node"] for row in run.rows("log_batches")})
@@ -201,6 +207,7 @@ def the_metadata_log_goes_on(run: Altered, _: random.Random) -> None:
 @legal(
     "eligible-are-elected",
     "last-known-leader-led",
+    "can-be-led-again",
     "E3-eligible-are-kept",
     of=_LEADERLESS,
     target=BOTH,
@@ -244,6 +251,40 @@ def two_are_named_as_the_last_leader(run: Altered, rng: random.Random) -> None:
     row = _naming(run, rng)
     leader = detail(row)["lastKnownElr"][0]
     _name_last(run, row, [leader, leader % 3 + 1])
+
+
+def _emptied(run: Altered) -> list[Row]:
+    """Changes that left the ISR empty, and named what may lead then."""
+    found = [row for row in _changes(run) if detail(row).get("isr") == []]
+    if not found:
+        raise NotHere("no ISR was ever empty")
+    return found
+
+
+@lie("can-be-led-again", of="fenced-last-leader", target=BOTH)
+def what_may_lead_is_cleared_while_the_isr_is_empty(run: Altered, rng: random.Random) -> None:
+    """As when min.insync.replicas of a topic changes: a ClearElr stands behind, before the next
+    change of the partition."""
+    row = rng.choice(_emptied(run))
+    names = {detail(each)["topicId"]: detail(each)["name"] for each in run.records("Topic")}
+    topic = detail(row)["topicId"]
+    run.put_record(run.noops(row["offset"])[0], "ClearElr", {"topicName": names[topic]})
+
+
+@lie("can-be-led-again", of=("fenced-last-leader", _LRS), target=BOTH)
+def no_last_leader_is_named_when_nothing_else_is_left(run: Altered, rng: random.Random) -> None:
+    """The last member leaves the ISR, and neither joins the ELR nor is the last known leader."""
+    row = rng.choice(_emptied(run))
+    run.change_record(
+        row["offset"], "PartitionChange", eligibleLeaderReplicas=[], lastKnownElr=[_NO_LEADER]
+    )
+
+
+@legal("can-be-led-again", of=("fenced-last-leader", _LRS), target=BOTH)
+def the_elr_of_another_topic_is_cleared(run: Altered, _: random.Random) -> None:
+    """A ClearElr of a topic that is not there stands at the log's end, on every disk."""
+    nodes = sorted({row["node"] for row in run.rows("log_batches")})
+    run.append_to_metadata_log(nodes, "ClearElr", detail='{"topicName":"another"}')
 
 
 @lie("E3-eligible-are-kept", of=_LRS, target=BOTH)
