@@ -28,6 +28,7 @@ FEATURES: Mapping[str, str] = {
     "configs-of-old": "AlterConfigs",
     "log-dirs": "describe log directories",
     "streams": "count by value",
+    "streams-changelog": "the same, with a changelog of the counts",
     "connect": "file to topic to file",
     "spark-source": "structured stream from a topic",
     "spark-sink": "structured stream to a topic",
@@ -36,6 +37,7 @@ FEATURES: Mapping[str, str] = {
 }
 # What our brokers do not have, and say so.
 LIMITS: Mapping[str, str] = {
+    "streams-changelog": "ours compact no topic, and refuse cleanup.policy=compact by name",
     "quotas": "ours have none, and do not list that request",
     "transactions": "ours have none, and answer UNSUPPORTED_VERSION",
 }

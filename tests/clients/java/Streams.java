@@ -2,19 +2,27 @@ import java.time.Duration;
 import java.util.Properties;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
- * Kafka Streams, at least once: it counts what a topic has by value, over a repartition topic and a
- * changelog of its own, and stops once the topic NAME-counts has all that it wants.
+ * Kafka Streams, at least once: it counts what a topic has by value, over a repartition topic, and
+ * stops once the topic NAME-counts has all that it wants. The counts are in a state store, which has
+ * a changelog of its own (a compacted topic) where the feature asks for one.
  */
 public class Streams {
+    static Materialized<String, Long, KeyValueStore<Bytes, byte[]>> counts() {
+        return Materialized.as("counts");
+    }
+
     public static void main(String[] words) throws Exception {
         String name = words[1];
-        if (!words[2].equals("streams")) System.exit(3);
+        boolean logged = words[2].equals("streams-changelog");
+        if (!logged && !words[2].equals("streams")) System.exit(3);
         Properties settings = new Properties();
         settings.put("application.id", name + "-application");
         settings.put("bootstrap.servers", words[0]);
@@ -26,7 +34,7 @@ public class Streams {
         StreamsBuilder builder = new StreamsBuilder();
         builder.<String, String>stream(name)
             .groupBy((key, value) -> value)
-            .count(Materialized.as("counts"))
+            .count(logged ? counts() : counts().withLoggingDisabled())
             .toStream()
             .to(name + "-counts", Produced.with(Serdes.String(), Serdes.Long()));
         try (Admin admin = Admin.create(settings)) {
