@@ -107,6 +107,7 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos run kill-leader --mutation Q-SAME-EPOCH --expect invalid:Q17-no-leader-again
             kraft-chaos run last-replica-standing --set elr=off --expect invalid:log-durability
             kraft-chaos run power-off --keep-on-failure --stop-at-first
+            kraft-chaos run power-off-brokers --app "python app.py"
             kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
         own_help=True,
     )
@@ -208,6 +209,14 @@ def add_clients(command: Parser, usual_rate: str) -> None:
         "with UNSUPPORTED_VERSION",
     )
     command.add_argument(
+        "--app",
+        default="",
+        metavar="CMD",
+        help="an application of yours, run beside the load in scenarios of brokers: it prints its "
+        "operations (send, poll, read, write, cas) as lines of JSON, which are judged too; its "
+        "death and silence are told (docs/how-to/own-application.md)",
+    )
+    command.add_argument(
         "--topic-client",
         choices=TOPIC_CLIENTS,
         default=RAW,
@@ -277,6 +286,7 @@ def choices_for(
         mutation=parsed.mutation,
         client=parsed.client,
         topic_client=parsed.topic_client,
+        app=parsed.app,
         keep=parsed.keep,
         keep_on_failure=parsed.keep_on_failure,
         stop_at_first=parsed.stop_at_first,

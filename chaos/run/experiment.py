@@ -16,12 +16,16 @@ from chaos.nemesis.fault import Hit
 from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Clock, Phases, Recorder, RecordingError
+from chaos.run.own_app import DIRECTORY, TOPIC, OwnApp
 from chaos.run.plan import RunPlan
 from chaos.run.watches import PartitionWatch, QuorumAnswers, QuorumWatch
 from chaos.scenario import WHOLE_S
 from checkers.evidence.faults import Kind
+from checkers.history.asked import TopicShape
 from checkers.history.events import EventType
 from checkers.verdict import counted
+from workloads.append import AppendOptions
+from workloads.clients.administering import RawTopicClient, Topics, until_created
 from workloads.connection import ClientEntry
 from workloads.operator import Operator
 from workloads.workload import Access, ClientError, Servers, Workload
@@ -72,6 +76,7 @@ class Experiment:
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._quorum_watch = _quorum_watch(cluster, recorder, phases)
         self._operator = _operator(cluster, recorder, self._workload, phases.clock)
+        self._app = self._own_app(directory) if plan.app else None
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -115,9 +120,14 @@ class Experiment:
                 self._workload.stop()
                 await self._ended(load)
                 await self._final_reads()
+                if self._app is not None:
+                    with self._phases.timed("own_app", "letting the application read everything"):
+                        await self._app.look_back()
                 for task in beside:
                     task.cancel()
         finally:
+            if self._app is not None:
+                await self._app.close()
             await self._workload.close()
             await self._probe.close()
             self._operator.close()
@@ -184,6 +194,8 @@ class Experiment:
             if not await self._another_write():
                 within = f"{self._timeouts.write_s:g} s"
                 await self._stuck(f"no write was acknowledged within {within}")
+        if self._app is not None:
+            await self._start_own_app(self._app)
         with self._phases.timed("hurt", "injecting faults"):
             if script is not None:
                 self._phases.tell(f"load runs; faults to come: {len(script.faults)}")
@@ -195,6 +207,37 @@ class Experiment:
                 await self._nemesis.run(self._schedule)
         with self._phases.timed("whole", "waiting for recovery"):
             await self._become_whole()
+            if self._app is not None:
+                await self._app.answers()
+
+    def _own_app(self, directory: Path) -> OwnApp:
+        """By the addresses that brokers advertise."""
+        brokers = [self._cluster.bootstrap[node] for node in brokers_of(self._cluster)]
+        return OwnApp(
+            command=self._plan.app,
+            environment={
+                "KRAFT_CHAOS_BOOTSTRAP": ",".join(f"{each.host}:{each.port}" for each in brokers),
+                "KRAFT_CHAOS_TOPIC": TOPIC,
+                "KRAFT_CHAOS_SEED": str(self._plan.seed),
+            },
+            directory=directory / DIRECTORY,
+            clock=self._phases.clock,
+            tell=self._phases.tell,
+        )
+
+    async def _start_own_app(self, app: OwnApp) -> None:
+        """With a topic of its own, which a client of ours creates: the judge knows it so."""
+        load = self._plan.load
+        assert isinstance(load, AppendOptions), "it runs beside clients of brokers"
+        driver = driver_for(self._cluster, brokers_of(self._cluster), self._recorder.malformed)
+        client = RawTopicClient(driver, load.timeout_s)
+        shape = TopicShape(partitions=1, replication=load.replication)
+        topics = Topics(client, self._recorder, shape, self._workload.tally)
+        try:
+            await until_created(topics, TOPIC, self._timeouts.write_s)
+        finally:
+            await topics.close()
+        await app.start()
 
     async def _become_whole(self) -> None:
         """Raises NeverBackError, StuckError."""

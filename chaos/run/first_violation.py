@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from chaos.run.judging import judge_directory
+from chaos.run.own_app import DIRECTORY, HISTORY
 from chaos.setup.shell import module_name
 from checkers.history.store import EVENTS
 from checkers.verdict import Verdict
@@ -41,6 +42,9 @@ async def first_violation(directory: Path, recorder: Flushing, every_s: float = 
             recorder.flush()  # both files, and then both are copied: no answer is without its call
             for path in (directory / _INFO, *directory.glob(EVENTS)):
                 shutil.copy(path, name)
+            if (told := directory / DIRECTORY / HISTORY).exists():
+                (Path(name) / DIRECTORY).mkdir()
+                shutil.copy(told, Path(name) / DIRECTORY)
             if found := await _look(Path(name)):
                 return found
 

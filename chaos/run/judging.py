@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from chaos.run.own_app import own_app_rows
 from chaos.run.packages import own_checks
 from chaos.run.plan_files import replay_line
 from chaos.run.seal import UnsealableError, seal
@@ -49,7 +50,8 @@ def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False)
         return _damaged(directory, error)
     evidence = Evidence(run)
     judgement = _judged(evidence, directory)
-    for row in (*troubles(run), *broken_invariants(run)):
+    own = own_app_rows(directory, run.info.plan)
+    for row in (*own, *troubles(run), *broken_invariants(run)):
         judgement = with_row(judgement, row)
     if page:
         _write_page(evidence, judgement, directory)

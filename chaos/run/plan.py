@@ -34,6 +34,7 @@ class RunPlan:
     runtime: str = "docker"
     mutation: str = ""  # planted in every node
     file: ScenarioFile | None = None  # that has the scenario, where it is a user's own
+    app: str = ""  # the command of an application of the user's, which runs beside the load
     # The fate of the cluster; not written down, since a replay need not repeat it.
     keep: bool = False
     keep_on_failure: bool = False  # as it was, unless the verdict is valid

@@ -48,6 +48,7 @@ def plan_as_json(plan: RunPlan) -> dict[str, Any]:
         "load": load_as_json(plan.load),
         "conditions": plan.conditions.as_json(),
         "schedule": None if plan.schedule is None else windows_as_json(plan.schedule),
+        **({"app": plan.app} if plan.app else {}),
         **({} if plan.file is None else {"scenario_file": plan.file.as_json()}),
     }
 
@@ -72,6 +73,7 @@ def _plan(content: Mapping[str, Any]) -> RunPlan:
     return RunPlan(
         scenario=_scenario(content["scenario"], file),
         file=file,
+        app=str(content.get("app", "")),
         settings=dict(content["settings"]),
         load=load_from(content["load"]),
         conditions=conditions_from(content["conditions"]),
@@ -131,6 +133,7 @@ def _choices(plan: RunPlan) -> Choices:
         mutation=plan.mutation,
         client=plan.client,
         topic_client=plan.topic_client,
+        app=plan.app,
     )
     usual = plan_of(bare)
     told = plan.scenario.trial is None
@@ -174,6 +177,8 @@ def _flags(choices: Choices) -> Iterator[tuple[str, str]]:
         yield "--client", choices.client
     if choices.topic_client != RAW:
         yield "--topic-client", choices.topic_client
+    if choices.app:
+        yield "--app", choices.app
     if choices.target != NODE:
         yield "--target", choices.target
     for name, value in choices.settings.items():

@@ -35,7 +35,7 @@ from chaos.scenarios import SCENARIOS
 from chaos.scenarios.controls import CONTROLS
 from workloads.append import AppendOptions
 from workloads.clients.library_clients import RAW
-from workloads.workload import Load
+from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 # Which scripts a cluster with combined nodes can run.
@@ -114,6 +114,7 @@ class Choices:
     topic_client: str = RAW
     chores: tuple[str, ...] | None = None
     side: str = ""
+    app: str = ""
     keep: bool = False
     keep_on_failure: bool = False
     stop_at_first: bool = False
@@ -141,6 +142,7 @@ def plan_of(choices: Choices) -> RunPlan:
         client=choices.client,
         topic_client=choices.topic_client,
         side=choices.side,
+        app=choices.app,
         runtime=choices.runtime,
         keep=choices.keep,
         keep_on_failure=choices.keep_on_failure,
@@ -161,6 +163,7 @@ def plan_of(choices: Choices) -> RunPlan:
     _require_apart(plan)
     _require_victims(plan)
     _require_kept(plan)
+    _require_own_app(plan)
     own_checks()  # one that cannot judge the run is told before it starts
     return plan
 
@@ -359,6 +362,19 @@ def _require_victims(plan: RunPlan) -> None:
         where = f"{plan.file.name}{plan.file.line_of(victim)}: " if plan.file is not None else ""
         more = f"--set {BROKERS}=3" if "brokers" in why else "one of these, or --nodes"
         raise UsageError(f"{where}{plan.scenario.name}: {fault.kind}: {why}\n  try: {more}")
+
+
+def _require_own_app(plan: RunPlan) -> None:
+    """Raises UsageError where an application could not reach brokers."""
+    if plan.app and plan.runtime == SIM:
+        raise UsageError(
+            f"--app: an application cannot reach a simulated cluster\n  try: --runtime {DOCKER}"
+        )
+    if plan.app and plan.workload.servers is not Servers.BROKERS:
+        raise UsageError(
+            f"--app: {plan.scenario.name} has no clients of brokers\n"
+            "  try: kraft-chaos run power-off-brokers"
+        )
 
 
 def _require_kept(plan: RunPlan) -> None:

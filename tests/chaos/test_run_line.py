@@ -28,7 +28,7 @@ from workloads.workload import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"
-    " --keep-on-failure --stop-at-first"
+    " --keep-on-failure --stop-at-first --app mine.sh"
     " --client librdkafka --topic-client librdkafka-unwaited --out there --mutation Q-ZOMBIE"
     " --target kafka:4.1.0 --set elr=off --set controllers=3 --runtime docker"
     f" --scenario-file {shlex.quote(__file__)}"
@@ -60,6 +60,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         keep=True,
         keep_on_failure=True,
         stop_at_first=True,
+        app="mine.sh",
         target="kafka:4.1.0",
         runtime="docker",
         settings={"elr": "off", "controllers": "3"},
@@ -91,6 +92,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         "power-off --seed 2 --set brokers=2 --set controllers=3",
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
+        "power-off-brokers --seed 3 --app 'python3 app.py'",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
         *(
             f"{name} --seed 5 --target {'kafka' if runs_on_kafka(scenario) else 'node'}"

@@ -12,7 +12,7 @@ import pytest
 from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from tests.container.clusters import assert_every_fault_is_proved, left_of
-from tests.support.readme import COMMANDS, MIXED, ROOT, readme_blocks
+from tests.support.readme import COMMANDS, MIXED, OWN_APP, ROOT, readme_blocks
 
 pytestmark = pytest.mark.spark
 
@@ -50,7 +50,7 @@ PROMISED = {
 
 
 # `make test` and such, and what has a test of its own.
-ELSEWHERE = ("make ", MIXED)
+ELSEWHERE = ("make ", MIXED, OWN_APP)
 BY_HAND = [
     lines
     for block in readme_blocks()

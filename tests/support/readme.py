@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Typed by a test of its own (`tests/container/test_mixed_quorum.py`), which looks at its checks.
 MIXED = "kraft-chaos run mixed-quorum"
+OWN_APP = "kraft-chaos run power-off-brokers --app"  # `tests/container/test_own_application.py`
 
 
 # Results tell of runs that take hours, or Apache Kafka.

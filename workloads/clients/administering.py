@@ -20,6 +20,7 @@ from workloads.wire.header import Api
 from workloads.wire.topic_requests import create_topic, delete_topic, read_created, read_deleted
 
 _PAUSE_S = 0.2
+_THERE = (0, ErrorCode.TOPIC_ALREADY_EXISTS)
 _DELETED_SHARE = 0.4
 
 
@@ -80,10 +81,7 @@ async def have_topics(
     try:
         async with asyncio.timeout(within_s):
             for name in names:
-                while (last := await topics.create(name, others.get(name))) not in (
-                    0,
-                    ErrorCode.TOPIC_ALREADY_EXISTS,
-                ):
+                while (last := await topics.create(name, others.get(name))) not in _THERE:
                     await asyncio.sleep(_PAUSE_S)
             await leaders.look()
             while not leaders.all_known:
@@ -96,6 +94,16 @@ async def have_topics(
             "at the brokers' logs in logs/, and check that at least as many brokers run as a "
             "topic has replicas"
         ) from None
+
+
+async def until_created(topics: Topics, name: str, within_s: float) -> None:
+    """Raises NoTopicsError."""
+    try:
+        async with asyncio.timeout(within_s):
+            while await topics.create(name) not in _THERE:
+                await asyncio.sleep(_PAUSE_S)
+    except TimeoutError:
+        raise NoTopicsError(f"topic {name} was not created within {within_s:g} s") from None
 
 
 async def keep_administering(
