@@ -4,6 +4,7 @@ Each request has one method, which answers by its return value, or later through
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from random import Random
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from node.broker.replica_manager import ReplicaManager
 from node.broker.retention import Deletions, Retention
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
+from node.dirty import Dirty
 from node.effects import OpenListeners, SaveRecoveryPoints
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, LogId, NodeId, Now, Offset
 from node.outbox import Outbox, Parking
@@ -89,6 +91,14 @@ class Checkpoints:
 
     def deadline_ns(self) -> int:
         return min(self._watermarks_due_ns, self._recovery_due_ns or 0)
+
+
+class Part(StrEnum):
+    """What a poll may leave alone while the broker serves records and nothing else happens."""
+
+    LIFE = "registration, ISR changes, log directories, retention, expiry of producers"
+    IMAGE = "the metadata image, as replicas, groups and directory reports know it"
+    CONTROLLER = "what is asked of the controller or handed on to it, checkpoints, the shutdown"
 
 
 _OF_RECORDS = (ProduceRequest, PartitionsFetchRequest)
@@ -162,13 +172,11 @@ class Broker:
         self._forwarding = Forwarding(
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
         )
-        # When there is next anything to do beside serving records. None: possibly now, as something
-        # other than records has arrived since.
-        self._chores_ns: int | None = None
-        self._heard: tuple[Offset, Endpoint | None] | None = None  # the metadata log's, as of then
-        self._followed = -1  # the offset up to which replicas know the image
+        self.dirty = Dirty(
+            Part, {Part.LIFE: self._life_due_ns, Part.CONTROLLER: self._controller_due_ns}
+        )
+        self._heard: tuple[Offset, Endpoint | None] = Offset(-1), None  # from the metadata log
         self._live: Mapping[NodeId, Endpoint] = {}  # the brokers that are not fenced
-        self._live_at = -1  # as of that offset
 
     # --- requests ---
 
@@ -177,7 +185,7 @@ class Broker:
     ) -> Response | None:
         assert isinstance(request, BrokerRequest), f"{request} is not in the table of brokers"
         if not isinstance(request, _OF_RECORDS):
-            self._chores_ns = None
+            self._touch()
         if isinstance(request, GroupRequest):
             image = self.follower.image
             return self.groups.handle(connection, listener, request, image, now)
@@ -238,12 +246,12 @@ class Broker:
         self.replicas.trace()  # by the image that it knew until now
         controller = self.follower.leader_at()
         self.follower.poll(now)
-        applied, mono_ns = self.follower.applied, now.mono_ns
-        has_chores = self._has_chores((applied, controller), mono_ns)
-        if has_chores:
-            self._go_on_living(applied, now)
+        self._hear(self.follower.applied, controller)
+        dirty, mono_ns = self.dirty, now.mono_ns
+        if dirty.take(Part.LIFE, mono_ns):
+            self._go_on_living(now)
         if not self._shutdown.is_let_go:
-            self._fetchers.poll(self._live_brokers(applied), mono_ns)
+            self._fetchers.poll(self._live, mono_ns)
         if self.replicas.moved or mono_ns >= self._waiting_until_ns():
             self.replicas.trace()
             moved = self.replicas.take_moved()
@@ -256,31 +264,40 @@ class Broker:
         self.replicas.end_step(self._fetched.is_awaited)
         self.replicas.raise_starts()
         self._changes.send()
-        if has_chores or self._link.is_wanted:
+        if self._link.is_wanted:
+            dirty.mark(Part.CONTROLLER)
+        if dirty.take(Part.CONTROLLER, mono_ns):
             self._checkpoints.poll(mono_ns)
-            self._link.poll(controller, mono_ns)
+            if self._link.poll(controller, mono_ns):
+                dirty.mark(Part.LIFE)
             self._producer_ids.poll(mono_ns)
             self._forwarding.poll(controller, mono_ns)
             self._shutdown.poll(mono_ns)
-            self._chores_ns = None
 
-    def _has_chores(self, heard: tuple[Offset, Endpoint | None], mono_ns: int) -> bool:
-        """False in most steps: they only serve records."""
-        has_news = heard != self._heard
-        self._heard = heard
-        return has_news or self._chores_ns is None or mono_ns >= self._chores_ns
+    def _touch(self) -> None:
+        """Something other than records came: what follows from it shows in what is next due."""
+        self.dirty.mark(Part.LIFE)
+        self.dirty.mark(Part.CONTROLLER)
 
-    def _go_on_living(self, applied: Offset, now: Now) -> None:
+    def _hear(self, applied: Offset, controller: Endpoint | None) -> None:
+        heard = applied, controller
+        if heard != self._heard:
+            if applied != self._heard[0]:
+                self.dirty.mark(Part.IMAGE)
+                self._live = live_brokers(self.follower.image, self._listener)
+            self._heard = heard
+            self._touch()
+
+    def _go_on_living(self, now: Now) -> None:
         mono_ns = now.mono_ns
         if self._may_follow():
-            is_news = applied != self._followed
+            is_news = self.dirty.take(Part.IMAGE, mono_ns)
             if is_news:
-                self._followed = applied
                 self.replicas.follow(self.follower.image, mono_ns)
             if self.replicas.go_on(mono_ns) or is_news:
                 self._reports.follow(self.follower.image)
                 self.groups.follow(self.follower.image, now)
-        self.lifecycle.poll(applied, mono_ns)
+        self.lifecycle.poll(self.applied, mono_ns)
         if self.lifecycle.is_caught_up and not self._is_open:
             self._is_open = True
             self._outbox.emit(OpenListeners(names=self._listeners))
@@ -291,12 +308,6 @@ class Broker:
         if not self._shutdown.is_let_go:
             self._retention.poll(self.follower.image, now)
             self._expiry.poll(now)
-
-    def _live_brokers(self, applied: Offset) -> Mapping[NodeId, Endpoint]:
-        if self._live_at != applied:
-            self._live_at = applied
-            self._live = live_brokers(self.follower.image, self._listener)
-        return self._live
 
     def _may_follow(self) -> bool:
         """False before the broker has replayed its own registration, or if it is to shut down
@@ -318,7 +329,7 @@ class Broker:
 
     def on_timeout(self, now: Now) -> None:
         if self._shutdown.is_let_go:
-            self._chores_ns = None
+            self._touch()
             self._shutdown.go_on(now.mono_ns)
         else:
             self._produced.go_on(now)
@@ -329,16 +340,15 @@ class Broker:
         """
         if self.replicas.moved:
             return 0
-        if self._chores_ns is None:
-            self._chores_ns = self._earliest_chore_ns()
         return min(
             self.follower.deadline_ns(),
             self._fetchers.deadline_ns(),
             self._waiting_until_ns(),
-            self._chores_ns,
+            self.dirty.due_ns(Part.LIFE),
+            self.dirty.due_ns(Part.CONTROLLER),
         )
 
-    def _earliest_chore_ns(self) -> int:
+    def _life_due_ns(self) -> int:
         is_unfinished = self.replicas.is_unfinished and self._may_follow()
         return min(
             0 if is_unfinished else NEVER_NS,
@@ -347,6 +357,10 @@ class Broker:
             self._reports.deadline_ns(),
             self._retention.deadline_ns(),
             self._expiry.deadline_ns(),
+        )
+
+    def _controller_due_ns(self) -> int:
+        return min(
             self._checkpoints.deadline_ns(),
             self._link.deadline_ns(),
             self._producer_ids.deadline_ns(),
@@ -367,16 +381,16 @@ class Broker:
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
         if channel == CONTROLLER_CHANNEL:
-            self._chores_ns = None
+            self._touch()
             self._link.on_response(correlation_id, response, mono_ns)
         elif Forwarding.serves(channel):
-            self._chores_ns = None
+            self._touch()
             self._forwarding.on_response(channel, correlation_id, response, mono_ns)
         elif not self._shutdown.is_let_go:
             self._fetchers.on_response(channel, correlation_id, response, mono_ns)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
-        self._chores_ns = None
+        self._touch()
         if channel == CONTROLLER_CHANNEL:
             self._link.on_lost(mono_ns)
         elif Forwarding.serves(channel):
@@ -405,7 +419,7 @@ class Broker:
     # --- its end ---
 
     def begin_shutdown(self, now: Now) -> None:
-        self._chores_ns = None
+        self._touch()
         self._shutdown.begin(now.mono_ns)
 
     @property
@@ -413,5 +427,5 @@ class Broker:
         return self._shutdown.is_over
 
     def on_flushed(self, log: LogId) -> None:
-        self._chores_ns = None
+        self._touch()
         self._shutdown.on_flushed(log)

@@ -51,7 +51,16 @@ class ControllerLink:
         """Sent as soon as there is an active controller."""
         self._waiting.append(_Sent(request=request, on_response=on_response))
 
-    def poll(self, at: Endpoint | None, mono_ns: int) -> None:
+    def poll(self, at: Endpoint | None, mono_ns: int) -> bool:
+        """Send what waits; returns whether requests were given up."""
+        sent = len(self._out)
+        self._follow(at, mono_ns)
+        has_given_up = len(self._out) < sent
+        if at is not None and mono_ns >= self._paused_until_ns:
+            self._send_waiting(at, mono_ns)
+        return has_given_up
+
+    def _follow(self, at: Endpoint | None, mono_ns: int) -> None:
         if at is not self._at and at != self._at:
             # Also if no answer is pending: a connection left open would carry the next request to
             # the former leader.
@@ -61,8 +70,8 @@ class ControllerLink:
         if self._out and mono_ns >= self._patience_ns():
             self._tell(f"no answer came in {self._timeout_ns // MS} ms")
             self._hang_up(mono_ns)
-        if at is None or mono_ns < self._paused_until_ns:
-            return
+
+    def _send_waiting(self, at: Endpoint, mono_ns: int) -> None:
         held: list[_Sent] = []
         while self._waiting:
             sent = self._waiting.popleft()

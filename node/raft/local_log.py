@@ -100,10 +100,15 @@ class LocalLog:
 
     def begin_step(self) -> None:
         """What the last step wrote is now in the view."""
-        if self._seen != self.changes:
+        if self.is_written:
             self._seen = self.changes
             self.end = self.view.end()
         self.start = self.view.start()
+
+    @property
+    def is_written(self) -> bool:
+        """Was anything written in this step, which the view does not show yet?"""
+        return self._seen != self.changes
 
     @property
     def is_flushed(self) -> bool:

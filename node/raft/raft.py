@@ -11,11 +11,13 @@ Takes the transitions that are due, and writes a new leader's control records.
 
 import random
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
 from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
+from node.dirty import Dirty
 from node.effects import ElectionState
 from node.ids import (
     ChannelId,
@@ -155,6 +157,14 @@ class DueMoves:
         begin_epoch(self._log, leader, self._quorum.voters, now)
 
 
+class Part(StrEnum):
+    """What a poll of the quorum may leave alone: most steps serve clients of the broker or the
+    controller. (Fetches that wait, and snapshots, see for themselves whether there are any.)"""
+
+    ROLE = "the role, its timers, changes of the voters, and what is sent to them"
+    CLIENT = "what is committed, and which node leads, as the role on top of the quorum knows it"
+
+
 QuorumRequest = PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest
 
 
@@ -193,11 +203,7 @@ class Raft:
         self._outbox = outbox
         self.polled_ns = 0
         self._elapsed_ns = 0
-        self._due_ns: int | None = 0  # the quorum's own next deadline; None: to be computed
-        self._is_touched = True  # since the last poll
-        self._left_news = True  # the last poll left work for the next one
-        self._log_changes = 0  # as of the last poll
-        self._was_quiet = False  # in the last poll
+        self.dirty = Dirty(Part, {Part.ROLE: self._role_due_ns})
         self._voters = self.log.voters.newest  # the set that the role is based on
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
@@ -238,7 +244,7 @@ class Raft:
 
     def resign_for_shutdown(self, now: Now) -> bool:
         """Give up leadership before stopping; False if there is none to give up."""
-        self._is_touched = True
+        self._touch()
         self._epochs.is_shutting_down = True
         if isinstance(self.quorum.role, Leader):
             self._moves.resign(now)
@@ -261,7 +267,7 @@ class Raft:
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
         """The response, or None for a request that waits; `poll` answers it."""
-        self._is_touched = True
+        self._touch()
         if listener != self._advertised[0].name:
             refused = refuse_to_others(request, self.quorum.voters)
             if refused is not None:
@@ -306,7 +312,7 @@ class Raft:
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> None:
-        self._is_touched = True
+        self._touch()
         key = self._peers.at(channel)
         request, fault = self._peers.take(channel, correlation_id), None
         match request, response:
@@ -335,7 +341,7 @@ class Raft:
 
     def on_disconnected(self, channel: ChannelId, now: Now) -> None:
         """Outstanding requests may never have arrived, and will not be answered."""
-        self._is_touched = True
+        self._touch()
         key = self._peers.at(channel)
         self._peers.lost(key, now.mono_ns)
         self._epochs.on_lost(key, now.mono_ns)
@@ -349,7 +355,7 @@ class Raft:
         self.on_disconnected(channel, now)
 
     def on_flushed(self, end: Offset) -> None:
-        self._is_touched = True
+        self._touch()
         self.log.on_flushed(end)
         if isinstance(self.quorum.role, Leader):
             self._replicas.advance_high_watermark()
@@ -371,12 +377,12 @@ class Raft:
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Append a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
-        self._is_touched = True
+        self._touch()
         return self.log.append_as_leader(records, self.quorum.epoch, now)
 
     def begin_snapshot(self, id_: LogPosition) -> PieceWriter:
         """Begin a snapshot; a FetchSnapshot in progress is dropped for it."""
-        self._is_touched = True
+        self._touch()
         return self.snapshots.begin(id_)
 
     # --- timers ---
@@ -390,27 +396,24 @@ class Raft:
         self._elapsed_ns = mono_ns
 
     def poll(self, now: Now) -> None:
-        mono_ns, role = now.mono_ns, self.quorum.role
-        has_news = self._has_news(mono_ns)
-        self._was_quiet = not has_news
-        self._is_touched = False
+        mono_ns = now.mono_ns
+        is_busy = self.dirty.take(Part.ROLE, mono_ns)
         self.polled_ns = mono_ns
-        if has_news:
+        role = self.quorum.role
+        if is_busy:
+            self.dirty.mark(Part.CLIENT)
             self._go_on(now)
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
-        if has_news:
+        if is_busy:
             self._send(mono_ns)
-            self._due_ns = None
-            # What this step wrote is seen in the next one, and so is what its role has to do.
-            has_written = self.log.changes != self._log_changes
-            self._left_news = has_written or self.quorum.role is not role
-            self._log_changes = self.log.changes
+            if self.quorum.role is not role or self.log.is_written:
+                # What this step wrote is seen in the next one, and so is what its role has to do.
+                self.dirty.mark(Part.ROLE)
 
-    @property
-    def is_quiet(self) -> bool:
-        """Nothing of the quorum changed since the last poll, which found nothing to do."""
-        return self._was_quiet and not self._is_touched
+    def _touch(self) -> None:
+        self.dirty.mark(Part.ROLE)
+        self.dirty.mark(Part.CLIENT)
 
     def _go_on(self, now: Now) -> None:
         """Do what is due, except sending."""
@@ -442,26 +445,19 @@ class Raft:
         self._fetching_snapshots.send(mono_ns)
         self._fetching.send(mono_ns)
 
-    def _has_news(self, mono_ns: int) -> bool:
-        """Did anything happen to the quorum, or is anything due? Most steps serve clients of the
-        broker or controller and change nothing here."""
-        return self._is_touched or self._left_news or mono_ns >= self._next_due_ns()
-
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""
         waiting_ns = self._serving.deadline_ns()
-        return min(self._next_due_ns(), waiting_ns, self.snapshots.deadline_ns())
+        return min(self.dirty.due_ns(Part.ROLE), waiting_ns, self.snapshots.deadline_ns())
 
-    def _next_due_ns(self) -> int:
-        if self._due_ns is None:
-            role, polled_ns = self.quorum.role, self.polled_ns
-            self._due_ns = min(
-                deadlines.role_deadline_ns(role, polled_ns=polled_ns, elapsed_ns=self._elapsed_ns),
-                self._own_address.deadline_ns(polled_ns),
-                self._peers.deadline_ns(),
-                self.changes.deadline_ns(),
-            )
-        return self._due_ns
+    def _role_due_ns(self) -> int:
+        role, polled_ns = self.quorum.role, self.polled_ns
+        return min(
+            deadlines.role_deadline_ns(role, polled_ns=polled_ns, elapsed_ns=self._elapsed_ns),
+            self._own_address.deadline_ns(polled_ns),
+            self._peers.deadline_ns(),
+            self.changes.deadline_ns(),
+        )
 
     def _follow_voters(self, mono_ns: int) -> None:
         """An earlier step, or this one, appended or truncated records that name voters."""

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
+from node.broker.broker import Part
 from node.broker.lifecycle import LifeState
 from node.combined_node import broker_node
 from node.config import BrokerRole, GroupSettings, NodeConfig
@@ -99,8 +100,10 @@ class SteppedBroker:
         self.now_ns = 0
         self.longest_s = 0.0
         self.effects: list[Effect] = []  # of the last step
+        for record in told or led_topics(partitions):
+            self.node.core.role.follower.image.replay(record)  # as if the metadata log had it
         self._perform(self.node.start(self._now()))
-        self._lead(told or led_topics(partitions))
+        self._lead()
 
     def serve(self, frame: bytes) -> Done:
         """What became of the request in the end; all that follows from it was done as well."""
@@ -142,12 +145,21 @@ class SteppedBroker:
         self.effects = effects
         return self._perform(effects)
 
-    def _lead(self, told: Iterable[MetadataRecord]) -> None:
-        """As if the metadata log had told it."""
+    def tell(self, *records: MetadataRecord, groups: bool = True) -> None:
+        """As if the metadata log had told it; of its groups, unless they are to be told later."""
         broker = self.node.core.role
         image = broker.follower.image
-        for record in told:
+        for record in records:
             image.replay(record)
+        broker.replicas.follow(image, self.now_ns)
+        if groups:
+            broker.groups.follow(image, self._now())
+        broker.dirty.mark(Part.LIFE)
+
+    def _lead(self) -> None:
+        """As if it had replayed its registration."""
+        broker = self.node.core.role
+        image = broker.follower.image
         broker.lifecycle.state = LifeState.RUNNING
         broker.lifecycle.is_caught_up = True
         broker.replicas.follow(image, self.now_ns)

@@ -72,10 +72,7 @@ class Cluster:
 
     def told(self, *records: MetadataRecord) -> None:
         """By the metadata log."""
-        role = self.broker.node.core.role
-        for record in records:
-            role.follower.image.replay(record)
-        role.replicas.follow(role.follower.image, self.broker.now_ns)
+        self.broker.tell(*records, groups=False)
         self.broker.elapse()
 
     def produce(self, index: int, count: int = 1) -> None:

@@ -8,7 +8,7 @@ from node.broker.coordinators.group_log import GroupLog
 from node.broker.coordinators.led_groups import MAX_GROUPS_AT_ONCE
 from node.effects import AppendBatches, TimeoutElapsed
 from node.errors import ErrorCode
-from node.ids import MS, ConnectionId, Epoch, NodeId, Now, Offset
+from node.ids import MS, ConnectionId, Epoch, NodeId, Offset
 from node.records.batch import encode_batch
 from node.records.group_records import (
     GroupKey,
@@ -88,14 +88,6 @@ def log_of(broker: SteppedBroker) -> GroupLog:
     return broker.node.core.role.groups._led[0].log
 
 
-def tell(broker: SteppedBroker, *records: MetadataRecord) -> None:
-    role, now = broker.node.core.role, Now(broker.now_ns, broker.now_ns)
-    for record in records:
-        role.follower.image.replay(record)
-    role.replicas.follow(role.follower.image, broker.now_ns)
-    role.groups.follow(role.follower.image, now)
-
-
 def settle(broker: SteppedBroker, meanwhile: Callable[[], object] = lambda: None) -> list[int]:
     """How many records each step appended: one, and all that are due at once then, with what takes
     one step between each two of them."""
@@ -112,7 +104,7 @@ def settle(broker: SteppedBroker, meanwhile: Callable[[], object] = lambda: None
 
 def test_no_step_writes_more_than_a_piece_and_others_are_answered_between() -> None:
     broker = with_offsets()
-    tell(broker, RemoveTopicRecord(topic_id=FIRST_TOPIC))
+    broker.tell(RemoveTopicRecord(topic_id=FIRST_TOPIC))
     answers = []
     appended = settle(broker, lambda: answers.append(committed(broker, "another")))
     assert max(appended) <= MAX_FORGOTTEN
@@ -125,7 +117,7 @@ def test_no_step_writes_more_than_a_piece_and_others_are_answered_between() -> N
 def test_what_is_committed_meanwhile_of_another_topic_of_that_name_is_kept() -> None:
     broker = with_offsets()
     another = (TopicRecord(name=AT.name, topic_id=ANOTHER_TOPIC), partition_of(ANOTHER_TOPIC, 0))
-    tell(broker, RemoveTopicRecord(topic_id=FIRST_TOPIC), *another)
+    broker.tell(RemoveTopicRecord(topic_id=FIRST_TOPIC), *another)
     assert committed(broker, GROUPS[-1]) == -1, "what is left of the other is told"
     commit(broker, GROUPS[-1], 8)
     settle(broker)
@@ -138,14 +130,14 @@ def test_what_is_committed_meanwhile_of_another_topic_of_that_name_is_kept() -> 
 
 def test_whoever_is_deposed_writes_no_more_and_the_next_one_goes_on() -> None:
     broker = with_offsets()
-    tell(broker, RemoveTopicRecord(topic_id=FIRST_TOPIC))
+    broker.tell(RemoveTopicRecord(topic_id=FIRST_TOPIC))
     broker.elapse()
     begun = broker.replicas[LOG].next_offset
     assert begun > len(GROUPS)
     deposed = PartitionChangeRecord(
         partition_id=0, topic_id=OFFSETS_TOPIC_ID, leader=FOLLOWER, replicas=(ME, FOLLOWER)
     )
-    tell(broker, registered(FOLLOWER), deposed)
+    broker.tell(registered(FOLLOWER), deposed)
     for _ in range(10):
         broker.elapse()
     assert broker.replicas[LOG].next_offset == begun
@@ -162,12 +154,9 @@ def test_no_tombstone_follows_what_is_not_committed_yet() -> None:
     ask_to_commit(broker, 5)
     replicated(broker)
     another = (TopicRecord(name=AT.name, topic_id=ANOTHER_TOPIC), partition_of(ANOTHER_TOPIC, 0))
-    role = broker.node.core.role
-    for record in (RemoveTopicRecord(topic_id=FIRST_TOPIC), *another):
-        role.follower.image.replay(record)
-    role.replicas.follow(role.follower.image, broker.now_ns)
+    broker.tell(RemoveTopicRecord(topic_id=FIRST_TOPIC), *another, groups=False)
     ask_to_commit(broker, 8)
-    role.groups.follow(role.follower.image, Now(broker.now_ns, broker.now_ns))
+    broker.tell()
     settle(broker)
     replicated(broker)
     assert broker.replicas[LOG].next_offset == 2

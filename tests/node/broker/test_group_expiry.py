@@ -101,16 +101,15 @@ def write(broker: SteppedBroker, records: Records) -> None:
 
 
 def limit(broker: SteppedBroker, segment_bytes: int) -> None:
-    role = broker.node.core.role
-    role.follower.image.replay(
+    broker.tell(
         ConfigRecord(
             resource_type=2,
             resource_name="__consumer_offsets",
             name="segment.bytes",
             value=str(segment_bytes),
-        )
+        ),
+        groups=False,
     )
-    role.replicas.follow(role.follower.image, broker.now_ns)
 
 
 def run(broker: SteppedBroker, for_ms: int) -> list[int]:

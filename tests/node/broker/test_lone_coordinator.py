@@ -2,7 +2,7 @@
 
 from node.effects import SendResponse
 from node.errors import ErrorCode
-from node.ids import MS, LogId, Now, Offset
+from node.ids import MS, LogId, Offset
 from node.records.metadata import RemoveTopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
@@ -59,9 +59,7 @@ def test_what_was_deleted_before_it_led_is_not_waited_for() -> None:
 def test_what_was_committed_goes_with_its_topic() -> None:
     broker = SteppedBroker(partitions=1)
     commit(broker, "g", 5)
-    role = broker.node.core.role
-    role.follower.image.replay(RemoveTopicRecord(topic_id=FIRST_TOPIC))
-    role.groups.follow(role.follower.image, Now(broker.now_ns, broker.now_ns))
+    broker.tell(RemoveTopicRecord(topic_id=FIRST_TOPIC))
     broker.elapse()
     assert committed(broker, "g") == -1
 

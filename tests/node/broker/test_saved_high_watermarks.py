@@ -29,7 +29,6 @@ def followed() -> Iterator[MetadataRecord]:
 class Follower:
     def __init__(self) -> None:
         self.broker = SteppedBroker(told=followed())
-        self.broker.node.core.role._live_at = Offset(-1)  # it was told who is up behind the log
 
     def told(self, records: FetchedRecords) -> list[Effect]:
         """By its leader, as the answer to the Fetch that is out. What it does then, and did."""

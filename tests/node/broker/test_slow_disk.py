@@ -10,7 +10,7 @@ from chaos.cluster.sim.sim_disk import SimDisk
 from node.config import BrokerSettings
 from node.effects import TimeoutElapsed
 from node.ids import MS
-from node.records.metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
+from node.records.metadata import RemoveTopicRecord, TopicRecord
 from tests.support.stepped_broker import ME, SteppedBroker, partition_of, registered
 
 LOGS = 200
@@ -33,12 +33,6 @@ class TimedBroker:
         if step is DiskStep.COMMIT:
             self.broker.now_ns += self.sync_ns
 
-    def tell(self, *records: MetadataRecord) -> None:
-        role = self.broker.node.core.role
-        for record in records:
-            role.follower.image.replay(record)
-        role.replicas.follow(role.follower.image, self.broker.now_ns)
-
     def work(self) -> None:
         """Until nothing is left to be done."""
         replicas = self.broker.node.core.role.replicas
@@ -50,7 +44,7 @@ class TimedBroker:
 
 def new_replicas(timed: TimedBroker) -> None:
     partitions = (partition_of(TOPIC, index) for index in range(LOGS))
-    timed.tell(TopicRecord(name="wide", topic_id=TOPIC), *partitions)
+    timed.broker.tell(TopicRecord(name="wide", topic_id=TOPIC), *partitions)
 
 
 def test_many_new_replicas_on_a_slow_disk_take_many_short_steps() -> None:
@@ -61,7 +55,7 @@ def test_many_new_replicas_on_a_slow_disk_take_many_short_steps() -> None:
     assert max(timed.steps) <= BUDGET_NS
     assert sum(timed.steps) > 5 * BUDGET_NS, "all at once would have been too long"
     timed.steps.clear()
-    timed.tell(RemoveTopicRecord(topic_id=TOPIC))
+    timed.broker.tell(RemoveTopicRecord(topic_id=TOPIC))
     timed.work()
     assert len(timed.broker.replicas) == 0
     assert max(timed.steps) <= BUDGET_NS
@@ -82,7 +76,7 @@ def test_what_is_taken_away_before_it_is_made_is_not_made() -> None:
     timed.broker.step(TimeoutElapsed())
     made = len(timed.broker.replicas)
     assert made < LOGS
-    timed.tell(RemoveTopicRecord(topic_id=TOPIC))
+    timed.broker.tell(RemoveTopicRecord(topic_id=TOPIC))
     timed.work()
     assert len(timed.broker.replicas) == 0
     assert len(timed.steps) <= made + 1
@@ -93,11 +87,11 @@ def test_a_topic_made_anew_by_that_name_has_logs_of_its_own() -> None:
     timed = TimedBroker(SYNC_NS)
     new_replicas(timed)
     timed.work()
-    timed.tell(RemoveTopicRecord(topic_id=TOPIC))
+    timed.broker.tell(RemoveTopicRecord(topic_id=TOPIC))
     timed.broker.step(TimeoutElapsed())
     again = UUID(int=TOPIC.int + 1)
     partitions = (partition_of(again, index) for index in range(LOGS))
-    timed.tell(TopicRecord(name="wide", topic_id=again), *partitions)
+    timed.broker.tell(TopicRecord(name="wide", topic_id=again), *partitions)
     timed.work()
     assert {log.topic for log in timed.broker.replicas.values()} == {again}
     assert len(timed.broker.replicas) == LOGS

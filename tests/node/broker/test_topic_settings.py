@@ -35,11 +35,13 @@ class Configured:
         self.set(TOPIC, "topic-0", {key.replace("_", "."): each for key, each in of_topic.items()})
 
     def set(self, kind: int, name: str, values: dict[str, str]) -> None:
-        role = self.broker.node.core.role
-        for key, value in values.items():
-            record = ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
-            role.follower.image.replay(record)
-        role.replicas.follow(role.follower.image, self.broker.now_ns)
+        self.broker.tell(
+            *(
+                ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
+                for key, value in values.items()
+            ),
+            groups=False,
+        )
 
     def send(self, batch: bytes, version: int | None = None) -> ProduceResult:
         request = ProduceRequest(
