@@ -199,10 +199,8 @@ def longest_step_of_new_replicas() -> tuple[float, float]:
     with TemporaryDirectory(dir=Path.cwd()) as directory:
         broker = SteppedBroker(told=(registered(ME),), disk=RealDisk(Path(directory)))
         role, topic = broker.node.core.role, UUID(int=3_000)
-        role.follower.image.replay(TopicRecord(name="wide", topic_id=topic))
-        for index in range(NEW_REPLICAS):
-            role.follower.image.replay(partition_of(topic, index))
-        role.replicas.follow(role.follower.image, broker.now_ns)
+        partitions = (partition_of(topic, index) for index in range(NEW_REPLICAS))
+        broker.tell(TopicRecord(name="wide", topic_id=topic), *partitions)
         took: list[float] = []
         while role.replicas.is_unfinished:
             began = time.perf_counter()
