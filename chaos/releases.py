@@ -11,8 +11,18 @@ KAFKA = "kafka"
 NEWEST = "4.3.1"
 
 
+IMAGE = "kafka-image"  # before a colon and the name of an image: a build of the user's
+
+
+def is_own_build(release: str) -> bool:
+    """Whether this is no release, but a directory of jars or an image of the user's."""
+    return release.startswith(("/", f"{IMAGE}:"))
+
+
 def setup_command(release: str, target: str = KAFKA) -> str:
     """The command that makes the image of a release, alone or together with our node."""
+    if release.startswith(f"{IMAGE}:"):
+        return f"kraft-chaos setup --target {release}"
     return "kraft-chaos setup --target " + (target if release == NEWEST else f"{target}:{release}")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from chaos.bugs.catalogue import MUTATIONS
-from chaos.cluster.targets.kafka_settings import MOST
+from chaos.cluster.targets.kafka_settings import JVM_OPTS, MOST, why_not_in_a_file
 from chaos.errors import UNREADABLE
 from chaos.run.runtimes import RUNTIMES
 from chaos.scenario import SCENARIO_SETTINGS, SIM
@@ -154,13 +154,49 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
 
 
 def target(text: str) -> str:
-    from chaos.cluster.targets.named import UnknownTargetError, release_of
+    from chaos.cluster.targets.named import KAFKA, UnknownTargetError, release_of
+    from chaos.setup.own_build import why_no_jars
 
+    kind, _, build = text.partition(":")
+    if kind == KAFKA and (
+        "/" in build or (build and Path(build).is_dir())
+    ):  # by its absolute path: later runs may start elsewhere
+        directory = Path(build).expanduser().resolve()
+        if why := why_no_jars(directory):
+            raise argparse.ArgumentTypeError(f"{text}: {why}")
+        text = f"{KAFKA}:{directory}"
     try:
         release_of(text)
     except UnknownTargetError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def server_properties(text: str) -> list[tuple[str, str]]:
+    """The settings of a file of Kafka's form, of which each is checked as one of --set is."""
+    try:
+        lines = Path(text).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from None
+    found, refused = [], []
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line or line[0] in "#!":
+            continue
+        pair = _PROPERTY.fullmatch(line)
+        if pair is None:
+            raise argparse.ArgumentTypeError(f"{text}, line {number}: {line!r} is not name=value")
+        found.append((pair[1], pair[2]))
+        if why := why_not_in_a_file(pair[1]):
+            refused.append(f"{pair[1]} ({why})")
+    if refused:
+        raise argparse.ArgumentTypeError(
+            f"{text} has {', '.join(refused)}; take a copy without those lines"
+        )
+    return found
+
+
+def jvm_options(text: str) -> tuple[str, str]:
+    return JVM_OPTS, text
 
 
 def targets(text: str) -> tuple[str, ...]:
@@ -189,6 +225,7 @@ def name(text: str) -> str:
 
 LARGEST_SEED = 2**63 - 1  # the limit of a table's column
 MOST_NODES = 7  # of a simulated cluster
+_PROPERTY = re.compile(r"([^\s=:]+)\s*[=:]\s*(.*)")
 _PLAYGROUND = "play"
 
 
@@ -287,7 +324,8 @@ def add_target(
         type=target,
         default=default,
         metavar="TARGET",
-        help="the target: node (our own), kafka or kafka:VERSION (Apache Kafka) "
+        help="the target: node (our own), kafka or kafka:VERSION (Apache Kafka), kafka:DIR (the "
+        "jars of a build of yours), kafka-image:NAME (an image of yours) "
         f"(default {told or default})",
     )
 
@@ -309,6 +347,24 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         "(in the files of brokers alone), unclean=on, log_dirs=2, defaults=stock, or a key of "
         "Kafka's own configuration"
         + (f"; or a setting of the scenario, {', '.join(of_scenario)}" if of_scenarios else ""),
+    )
+    command.add_argument(
+        "--jvm-opts",
+        type=jvm_options,
+        action="append",
+        dest="settings",
+        metavar="OPTIONS",
+        help="options of Apache Kafka's JVMs, behind ours: --jvm-opts='-Xmx1g -XX:+UseZGC' (as "
+        "--set jvm_opts=...)",
+    )
+    command.add_argument(
+        "--server-properties",
+        type=server_properties,
+        action="extend",
+        dest="settings",
+        metavar="FILE",
+        help="settings of Kafka's on top of ours, from a file; what the harness sets (listeners, "
+        "node.id, log.dirs ...) is refused by name; each setting is recorded, as with --set",
     )
 
 

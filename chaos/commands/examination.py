@@ -15,19 +15,18 @@ from docker.errors import DockerException
 
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
 from chaos.cluster.topology import POOL
-from chaos.releases import NEWEST, setup_command
-from chaos.setup import docker_engine, images, kafka_image, node_image
-from chaos.setup.shell import Found, Need, SetupError, cache_dir, found_program
+from chaos.releases import NEWEST, is_own_build, setup_command
+from chaos.setup import docker_engine, images, kafka_image, node_image, own_build
+from chaos.setup.shell import OLDEST_JAVA, Found, Need, SetupError, cache_dir, found_program
 
 SETUP = "kraft-chaos setup"
-OLDEST_JAVA = 17
 DISK_GIB = 3
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTITIONS_ONLY = "baseline, partition-leader, kill-leader; power cuts are refused, never faked"
 
 
-def examine() -> list[Need]:
-    """Every need, in the order in which they build on each other."""
+def examine(release: str = "") -> list[Need]:
+    """Every need, in the order in which they build on each other; also of a build of the user's."""
     try:
         client = docker_engine.connect(timeout_s=20)
     except DockerException as error:
@@ -36,7 +35,8 @@ def examine() -> list[Need]:
     try:
         version = client.version()["Version"]
         engine = Need(name="Docker engine", found=Found.FOUND, seen=f"version {version}")
-        needs = [engine, *_images(client), _loop_disks(client)]
+        own = own_build.examine(client, release) if is_own_build(release) else []
+        needs = [engine, *_images(client), *own, _loop_disks(client)]
     finally:
         client.close()
     return [*needs, _java(), _browser(), _subnet(), _space(cache_dir())]

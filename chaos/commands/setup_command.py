@@ -22,17 +22,21 @@ def _add_doctor(commands: Commands) -> None:
         about="Checks everything that runs, tests and reports need, and changes nothing. For each "
         "missing part it says how to install it and what works without it. Exits 0 if nothing is "
         "missing, 255 otherwise.",
-        examples="kraft-chaos doctor",
+        examples="""\
+            kraft-chaos doctor
+            kraft-chaos doctor --target kafka-image:NAME   what an image of yours lacks""",
     )
+    arguments.add_target(command)
     arguments.add_json(command, "every need")
 
 
 def run_doctor(parsed: argparse.Namespace) -> int:
     """0 if all that is not optional is there, 255 otherwise."""
+    from chaos.cluster.targets.named import release_of
     from chaos.commands import examination
     from chaos.run.terminal import document
 
-    needs = examination.examine()
+    needs = examination.examine(release_of(parsed.target))
     code = 0 if all(need.ok or need.optional for need in needs) else 255
     if parsed.json:
         rows = [asdict(need) for need in needs]
@@ -59,7 +63,8 @@ def _add_setup(commands: Commands) -> None:
         "left alone, so running it again takes seconds. Needs root only to install.",
         examples="""\
             kraft-chaos setup && kraft-chaos doctor
-            kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
+            kraft-chaos setup --target kafka          the image of Apache Kafka as well
+            kraft-chaos setup --target kafka:libs/    the jars of a build of yours""",
     )
     arguments.add_target(command)
     arguments.add_json(command, "the steps that were taken")

@@ -115,14 +115,27 @@ def toxiproxy_recipe(binary: bytes) -> Recipe:
 
 def kafka_recipe(base: str, release: str) -> Recipe:
     """Apache Kafka's image without its jars, which follow from the release."""
-    files = {
-        "Dockerfile": _compose("kafka", "Dockerfile"),
+    files = {**_around("kafka"), **_jars(release)}
+    return Recipe(repository=f"kraft-chaos/kafka-{release}", base=base, files=files)
+
+
+def around_jars_recipe(base: str) -> Recipe:
+    """The same for jars of the user's, which are still to be added."""
+    return Recipe(repository="kraft-chaos/kafka-own", base=base, files=_around("kafka"))
+
+
+def around_image_recipe(image: str) -> Recipe:
+    """An image of the user's, by its id, with what nodes need of ours."""
+    return Recipe(repository="kraft-chaos/kafka-image", base=image, files=_around("kafka-image"))
+
+
+def _around(kind: str) -> dict[str, bytes]:
+    return {
+        "Dockerfile": _compose(kind, "Dockerfile"),
         "entry": _compose("node", "entry"),
         "log4j2.properties": _compose("kafka", "log4j2.properties"),
         "archive": _compose("kafka", "archive"),
-        **_jars(release),
     }
-    return Recipe(repository=f"kraft-chaos/kafka-{release}", base=base, files=files)
 
 
 def kafka_jars_recipe(base: str, release: str) -> Recipe:

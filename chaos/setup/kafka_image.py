@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import docker
 
 from chaos.container_files import copy_out
-from chaos.releases import setup_command
-from chaos.setup import images
+from chaos.releases import is_own_build, setup_command
+from chaos.setup import images, own_build
 from chaos.setup.shell import SetupError, Tell, cache_dir, found_program, repository, run
 
 _RELEASE = re.compile(r"4\.\d+\.\d+", re.ASCII)
@@ -19,12 +19,18 @@ LIBS = "/libs"  # where the image of Debian's Maven has put the jars
 
 
 def name(client: docker.DockerClient, release: str) -> str:
-    """The current name of a release's image; SetupError without a base image."""
+    """The current name of a release's image, or of that around a build of the user's. Raises
+    SetupError."""
+    if is_own_build(release):
+        return own_build.name(client, release)
     return images.kafka_recipe(images.base_id(client), release).name
 
 
 def ensure(client: docker.DockerClient, release: str, progress: Tell) -> None:
     """Have the image; the base image is there. SetupError says what was tried."""
+    if is_own_build(release):
+        own_build.ensure(client, release, progress)
+        return
     recipe = images.kafka_recipe(images.base_id(client), release)
     if images.image_id(client, recipe.name) is not None:
         return

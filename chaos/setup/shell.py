@@ -48,6 +48,9 @@ def _made(path: Path) -> Path:
 # A need of the harness as a value, and the error of a set-up step.
 
 
+OLDEST_JAVA = 17  # of Apache Kafka's brokers, and of Spark
+
+
 Tell = Callable[[str], None]
 
 

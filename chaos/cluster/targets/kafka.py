@@ -6,6 +6,7 @@ others and an outer one for clients; a controller's outer listener is a controll
 that clients can ask the quorum itself.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from chaos.cluster.targets.kafka_settings import KafkaSettings
 from chaos.cluster.targets.target import Seat, TargetBounds, second_log_directory
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
+from chaos.releases import IMAGE
 
 # On few cores, the C2 compiler and a parallel collector cost more than they gain within a run.
 JVM = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError")
@@ -78,7 +80,7 @@ class Kafka:
 
     @property
     def word(self) -> str:
-        return f"kafka:{self.release}"
+        return self.release if self.release.startswith(IMAGE) else f"kafka:{self.release}"
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -163,7 +165,16 @@ class Kafka:
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node
-        return (*JAVA, "kafka.Kafka", properties_file)
+        java, *rest = JAVA
+        options = shlex.split(self.chosen.jvm_opts)
+        return (
+            java,
+            *rest[: len(JVM)],
+            *options,
+            *rest[len(JVM) :],
+            "kafka.Kafka",
+            properties_file,
+        )
 
     def _format(self, cluster_id: str, properties_file: str) -> Sequence[str]:
         elr = f"eligible.leader.replicas.version={int(self.chosen.elr)}"

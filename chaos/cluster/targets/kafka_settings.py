@@ -4,11 +4,13 @@ Plain words are the harness's own, since judges have to know them. A name with a
 goes into every node's configuration as it is.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST = 5  # brokers
 BROKER_MIN_ISR = "broker_min_isr"
+JVM_OPTS = "jvm_opts"
 
 
 class SettingError(ValueError):
@@ -57,6 +59,9 @@ _FIXED = (
 )
 
 
+_LISTENING = ("listeners",)  # without a dot
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSettings:
     """The layout of a cluster, and its promises."""
@@ -80,6 +85,7 @@ class KafkaSettings:
     # and a power cut soon afterwards finds it unsynced.
     synced_format: bool = True
     waits_when_formatted: bool = False  # the first start formats, and does not serve
+    jvm_opts: str = ""  # of nodes that are started, behind those of the harness
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
     @property
@@ -103,6 +109,7 @@ class KafkaSettings:
             "log_dirs": str(self.log_dirs),
             "bootstrap": str(self.bootstrap),
             "synced_format": "waits" if self.waits_when_formatted else _switch(self.synced_format),
+            **({JVM_OPTS: self.jvm_opts} if self.jvm_opts else {}),
             **self.configuration,
         }
 
@@ -145,6 +152,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         bootstrap=bootstrap,
         synced_format=chosen["synced_format"] == "on",
         waits_when_formatted=chosen["synced_format"] == "waits",
+        jvm_opts=words.get(JVM_OPTS, ""),
         configuration={name: value for name, value in words.items() if "." in name},
     )
 
@@ -157,13 +165,34 @@ def _require_known(name: str, value: str) -> None:
         raise SettingError(f"{name}={value}: the harness sets it")
     if "." in name:
         return
+    if name == JVM_OPTS:
+        _require_words(value)
+        return
     if name not in _CHOICES and name not in _COUNTS:
-        known = ", ".join([*_CHOICES, *_COUNTS])
+        known = ", ".join([*_CHOICES, *_COUNTS, JVM_OPTS])
         raise SettingError(
             f"{name}={value}: no such setting; there are {known}, and Kafka's own names with a dot"
         )
     if name in _CHOICES and value not in _CHOICES[name]:
         raise SettingError(f"{name}={value}: it is {_values(name)}")
+
+
+def _require_words(value: str) -> None:
+    try:
+        options = shlex.split(value)
+    except ValueError as error:
+        raise SettingError(f"{JVM_OPTS}={value}: {error}") from None
+    if odd := [each for each in options if not each.startswith("-")]:
+        raise SettingError(f"{JVM_OPTS}={value}: {odd[0]} is no option of a JVM, as -Xmx1g is")
+
+
+def why_not_in_a_file(name: str) -> str:
+    """Why a user's server.properties may not have this setting; "" if it may."""
+    if name in _FIXED or name in _LISTENING:
+        return "the harness sets it"
+    if name in _OURS:
+        return f"use --set {_OURS[name]}={_values(_OURS[name])}"
+    return "" if "." in name else "a name of Kafka's has a dot"
 
 
 def _values(name: str) -> str:

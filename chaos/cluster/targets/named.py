@@ -13,15 +13,17 @@ from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
 from chaos.cluster.targets.own_settings import own_node
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
+from chaos.releases import IMAGE, NEWEST, is_own_build
 from chaos.releases import KAFKA as KAFKA
-from chaos.releases import NEWEST
 
 NODE = "node"
 WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
-    f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
+    f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST}), {KAFKA}:DIR with the jars of a build, and "
+    f"{IMAGE}:NAME"
 )
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
+_OWN = re.compile(rf"{KAFKA}:(/.+)|({IMAGE}:[\w./:@-]+)", re.ASCII)
 
 
 class UnknownTargetError(ValueError):
@@ -29,8 +31,10 @@ class UnknownTargetError(ValueError):
 
 
 def release_of(word: str) -> str:
-    """The release of Apache Kafka in the name, alone or in a quorum with our nodes; "" for our own
-    node alone. Raises UnknownTargetError."""
+    """The release of Apache Kafka in the name, alone or in a quorum with our nodes, or the build of
+    the user's (`is_own_build`); "" for our own node alone. Raises UnknownTargetError."""
+    if own := _OWN.fullmatch(word):
+        return own.group(1) or own.group(2)
     found = _KAFKA.fullmatch(word)
     if found is None and word != NODE:
         raise UnknownTargetError(f"no target {word!r}; there are {WORDS}")
@@ -74,9 +78,10 @@ def target_named(
         if is_mixed(word):
             return mixed(release, settings, conditions)
         chosen = read_settings(settings)
-        for name, value in chosen.configuration.items():
-            if why := why_lacking(release, name):
-                raise SettingError(f"{name}={value}: {why}")
+        if not is_own_build(release):  # which may have settings of its own
+            for name, value in chosen.configuration.items():
+                if why := why_lacking(release, name):
+                    raise SettingError(f"{name}={value}: {why}")
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     return own_node(settings, mutation, conditions)
 

@@ -237,16 +237,43 @@ def test_a_cluster_that_is_up_is_known_by_its_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "release"), [("node", ""), ("kafka", NEWEST), ("kafka:4.1.0", "4.1.0")]
+    ("word", "release"),
+    [
+        ("node", ""),
+        ("kafka", NEWEST),
+        ("kafka:4.1.0", "4.1.0"),
+        ("kafka:/my fork/libs", "/my fork/libs"),
+        ("kafka-image:host:5000/mine/kafka:4.4", "kafka-image:host:5000/mine/kafka:4.4"),
+    ],
 )
 def test_targets_have_words(word: str, release: str) -> None:
     assert release_of(word) == release
 
 
-@pytest.mark.parametrize("word", ["", "kafka:", "kafka:3.9.0", "kafka:4.3", "kafka:4.3.1 ", "zk"])
+@pytest.mark.parametrize(
+    "word",
+    ["", "kafka:", "kafka:3.9.0", "kafka:4.3", "kafka:4.3.1 ", "zk", "mixed:/dir", "kafka-image:"],
+)
 def test_other_words_are_refused_with_those_that_there_are(word: str) -> None:
     with pytest.raises(UnknownTargetError, match="kafka:VERSION"):
         release_of(word)
+
+
+@pytest.mark.parametrize("word", ["kafka:/my/libs", "kafka-image:mine/kafka:1"])
+def test_a_build_of_the_users_is_known_by_its_labels_and_has_settings_of_its_own(word: str) -> None:
+    target = target_named(word, {"jvm_opts": "-Xmx1g -Da='b c'", "mine.only.ms": "3"})
+    assert target.word == word
+    assert target_of(labels_of(target, "id")) == target
+    start = target.start_command(NodeId(1), "file")
+    assert list(start[start.index("-Xmx1g") :][:2]) == ["-Xmx1g", "-Da=b c"]
+    assert start.index("-Xmx384m") < start.index("-Xmx1g") < start.index("-cp")
+    assert setup_command(target.release_of(NodeId(1))) == f"kraft-chaos setup --target {word}"
+
+
+@pytest.mark.parametrize("value", ["-Xmx1g 'open", "Xmx1g"])
+def test_odd_options_of_a_jvm_are_refused(value: str) -> None:
+    with pytest.raises(SettingError, match="jvm_opts="):
+        kafka(jvm_opts=value)
 
 
 def test_only_what_is_not_the_newest_is_spelled_out() -> None:

@@ -37,7 +37,7 @@ def test_who_does_not_ask_for_kafka_needs_no_image_of_it(
         mend="kraft-chaos setup --target kafka",
         optional=True,
     )
-    monkeypatch.setattr(examination, "examine", lambda: [there, lacking])
+    monkeypatch.setattr(examination, "examine", lambda _: [there, lacking])
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "missing  kafka image      kraft-chaos/kafka-4.3.1:1 (optional)" in said
