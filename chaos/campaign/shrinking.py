@@ -9,10 +9,10 @@ from pathlib import Path
 
 from chaos.campaign.coverage import Fingerprint, fingerprints
 from chaos.campaign.recorded_run import NARRATIVE, plan_of_run, run_directory, write_narrative
-from chaos.campaign.repeated_runs import RepeatedRuns, in_containers
+from chaos.campaign.repeated_runs import RepeatedRuns, in_containers, nodes_of
 from chaos.campaign.shrinker import OutOfTimeError, Shrinker
 from chaos.cluster.targets.named import NODE
-from chaos.errors import OperatorError
+from chaos.errors import OperatorError, UsageError
 from chaos.progress import ConsoleProgress
 from chaos.run.judging import judge_directory
 from chaos.run.launch import Ran, launch
@@ -26,10 +26,19 @@ from checkers.verdict_file import as_row
 
 
 def shrink_repeating(
-    named: Path, runtime: str, minutes: float, tries: int, out: Path, *, as_json: bool = False
+    named: Path,
+    runtime: str,
+    minutes: float,
+    tries: int,
+    out: Path,
+    *,
+    fails: int = 1,
+    as_json: bool = False,
 ) -> int:
     """0 if a run that fails alike was kept, the smallest that repeated runs in containers showed:
-    each plan is tried up to so many times."""
+    each plan is tried up to so many times, of which `fails` must fail."""
+    if fails > tries:
+        raise UsageError(f"--fails {fails} of --tries {tries} can never be\n  try: --tries {fails}")
     recorded = run_directory(named)
     plan = replace(plan_of_run(named), runtime=runtime)
     if plan.script is not None:
@@ -47,6 +56,7 @@ def shrink_repeating(
         repeated = RepeatedRuns(
             rules,
             tries=tries,
+            fails=fails,
             within_s=60 * minutes,
             run=in_containers(scratch),
             tell=progress.tell,
@@ -71,7 +81,7 @@ def shrink_repeating(
     if as_json:
         about = {
             **as_row(best.ran.judgement),
-            "failed": 1,
+            "failed": best.failed,
             "tries": best.tries,
             "runs": repeated.runs,
             "narrative": str(narrative),
@@ -81,7 +91,7 @@ def shrink_repeating(
     sys.stdout.write(
         f"{best.ran.judgement.sentence}\n"
         f"  was    {counted(len(plan.drawn().windows), 'fault')}, {plan.duration_s:g} s, "
-        f"{counted(plan.load.concurrency, 'client')}\n"
+        f"{counted(nodes_of(plan), 'node')}, {counted(plan.load.concurrency, 'client')}\n"
         f"  is     {best}\n  took   {counted(repeated.runs, 'run')}\n"
         f"  narrative  {narrative}\n  again      {again}\n"
         f"  how often  kraft-chaos repro {directory} --times 10\n"

@@ -13,8 +13,9 @@ _ABOUT = (
     "finds the same anomaly in a node of the same role: faults, nodes, operations, clients, keys, "
     "time. Of a run in containers the same rule must be broken in virtual time, be it found by a "
     "check or by an invariant inside the nodes. With --runtime docker the run is repeated in "
-    "containers with fewer faults, less time and fewer clients, for as long as --minutes allow; a "
-    "plan counts as one that fails if one of --tries runs breaks a rule that the run broke. The "
+    "containers with fewer faults, less time, fewer nodes and fewer clients, for as long as "
+    "--minutes allow; a plan counts as one that fails if --fails of --tries runs break a rule that "
+    "the run broke. The "
     "result is a run directory: a schedule that "
     "`replay` runs on either runtime, and narrative.txt, which tells a person which node led, "
     "what was cut, what each operation was promised, and what was seen instead."
@@ -23,7 +24,7 @@ _ABOUT = (
 _EXAMPLES = """\
     kraft-chaos shrink runs/campaign/20260204-110312-swarm-17
     kraft-chaos shrink runs/latest --minutes 10 && cat runs/shrunk/*/narrative.txt
-    kraft-chaos shrink runs/latest --runtime docker --minutes 60 --tries 3"""
+    kraft-chaos shrink runs/latest --runtime docker --minutes 60 --tries 5 --fails 3"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -48,7 +49,14 @@ def add_parser(commands: Commands) -> None:
         type=whole(1, 100),
         default=2,
         metavar="N",
-        help="in containers: runs of each plan, until one fails alike (default 2)",
+        help="in containers: runs of each plan, until --fails of them fail alike (default 2)",
+    )
+    command.add_argument(
+        "--fails",
+        type=whole(1, 100),
+        default=1,
+        metavar="K",
+        help="in containers: how many of the --tries must fail alike (default 1)",
     )
     arguments.add_out(command, "where the result is made", to="runs/shrunk")
     arguments.add_json(command, "the verdict of the smaller run, its size and its narrative")
@@ -65,6 +73,7 @@ def run(parsed: argparse.Namespace) -> int:
             parsed.minutes,
             parsed.tries,
             parsed.out,
+            fails=parsed.fails,
             as_json=parsed.json,
         )
     return shrink(parsed.named, parsed.minutes, parsed.out, as_json=parsed.json)

@@ -156,16 +156,21 @@ def plan_of(choices: Choices) -> RunPlan:
         nodes = choices.nodes if plan.target == NODE else plan.nodes
         trial = scenario.trial(seed, choices.duration_s, nodes, plan.settings)
         plan = _of_trial(plan, trial, choices)
+    require_possible(plan)
+    _require_kept(plan)
+    _require_own_app(plan)
+    own_checks()  # one that cannot judge the run is told before it starts
+    return plan
+
+
+def require_possible(plan: RunPlan) -> None:
+    """Raises UsageError for a cluster that cannot be had, or that the plan cannot run on."""
     if plan.runtime != SIM:
         _require_quorum(plan.target, plan.nodes, plan.target_settings)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
     _require_taken(plan)
     _require_apart(plan)
     _require_victims(plan)
-    _require_kept(plan)
-    _require_own_app(plan)
-    own_checks()  # one that cannot judge the run is told before it starts
-    return plan
 
 
 def _usual(scenario: Scenario, target: str) -> OnKafka:

@@ -1,15 +1,21 @@
 """Shrinking by repeated runs in containers, with runs that are made up."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chaos.campaign import shrinking
 from chaos.campaign.coverage import Fingerprint
-from chaos.campaign.repeated_runs import RepeatedRuns
+from chaos.campaign.repeated_runs import RepeatedRuns, nodes_of, smaller_clusters
+from chaos.cluster.interface import NodeId
 from chaos.errors import OperatorError
+from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.script import Schedule, Window
+from chaos.nemesis.victims import OneNode
 from chaos.run.launch import Ran
 from chaos.run.plan import RunPlan
 from chaos.run.planning import Choices, plan_of
@@ -37,6 +43,7 @@ class MadeUp:
 
     def __init__(self, directory: Path, fails: Callable[[RunPlan, int], bool]) -> None:
         self.directory = directory
+        directory.mkdir(exist_ok=True)
         self.plans: list[RunPlan] = []
         self._fails = fails
 
@@ -53,12 +60,19 @@ class MadeUp:
 
 
 def shrunk(
-    plan: RunPlan, runs: MadeUp, *, tries: int = 1, within_s: float = 1e6, costs_s: float = 1.0
+    plan: RunPlan,
+    runs: MadeUp,
+    *,
+    tries: int = 1,
+    fails: int = 1,
+    within_s: float = 1e6,
+    costs_s: float = 1.0,
 ) -> RepeatedRuns:
     times = count(step=costs_s)
     found = RepeatedRuns(
         [RULE],
         tries=tries,
+        fails=fails,
         within_s=within_s,
         run=runs,
         tell=lambda _: None,
@@ -118,6 +132,41 @@ def test_a_failure_that_needs_luck_is_tried_several_times(plan: RunPlan, tmp_pat
     assert best is not None
     assert (best.tries, kinds(best.plan)) == (2, [])
     assert "failed alike in 1 of 2 runs" in str(best)
+
+
+def test_so_many_of_the_tries_must_fail_and_no_more_are_run_than_decide(
+    plan: RunPlan, tmp_path: Path
+) -> None:
+    rare = MadeUp(tmp_path / "rare", lambda _, number: number == 2)
+    found = shrunk(plan, rare, tries=4, fails=3)
+    assert (found.best, found.runs) == (None, 3), "after two that did not fail, three cannot"
+    assert not list((tmp_path / "rare").iterdir())
+    often = MadeUp(tmp_path / "often", lambda each, number: number != 2 and "pause" in kinds(each))
+    best = shrunk(plan, often, tries=4, fails=3).best
+    assert best is not None
+    assert (kinds(best.plan), best.failed) == (["pause"], 3)
+    assert "failed alike in 3 of 3 runs" in str(best)
+    assert [each.name for each in (tmp_path / "often").iterdir()] == [best.ran.directory.name]
+
+
+def sizes(**choices: Any) -> list[int]:
+    plan = plan_of(Choices(seed=1, runtime="docker", **choices)).settled()
+    return [nodes_of(each) for each in smaller_clusters(plan)]
+
+
+def test_clusters_become_smaller_as_far_as_there_are_such() -> None:
+    assert sizes(scenario="power-off", nodes=5) == [3], "quorums in containers have 3 or 5"
+    assert sizes(scenario="power-off", nodes=3) == []
+    of_kafka = {"scenario": "partition-brokers", "target": "kafka"}
+    assert sizes(**of_kafka, nodes=4, settings={"replication": "3"}) == [4]
+    both = {"brokers": "3", "controllers": "3"}
+    assert sizes(scenario="power-off", settings=both) == [4, 5], "it needs three voters"
+
+
+def test_a_node_that_a_fault_names_stays(plan: RunPlan) -> None:
+    named = Window(at_s=1, hold_s=1, fault=Kill(victim=OneNode(NodeId(5))))
+    of_five = replace(plan, nodes=5, schedule=Schedule(duration_s=9, windows=(named,)))
+    assert [*smaller_clusters(of_five)] == []
 
 
 def test_what_does_not_fail_again_is_told_and_leaves_nothing(plan: RunPlan, tmp_path: Path) -> None:
