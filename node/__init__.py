@@ -21,8 +21,8 @@ package of the project.
     broker/             replicas of partitions, as leader and follower; consumer groups
     core.py             the order of a step: the quorum, then the role on top, on messages
     node.py             the whole node, on frames
-    controller_node.py  a node that is a controller
-    combined_node.py    a node that is a broker, or controller and broker
+    process_roles.py    a node that is a controller, a broker, or both
+    dirty.py            the parts of a role that its next poll has to look at
     turn.py             the order of perform, send and flush, for every shell
     server/             the shell with sockets and disks, and `kraft-node`
 """

@@ -7,17 +7,19 @@ from typing import Any
 from zlib import crc32
 
 from chaos.bugs.planted import Planted
-from node.broker import broker, fetch_requests
-from node.broker.fetch_requests import FetchRequests
-from node.broker.offset_requests import ends_of_epochs
-from node.broker.producers import Producers
-from node.broker.replica import Replica
-from node.broker.replica_manager import HostedPartition, ReplicaManager
-from node.controller import heartbeats, isr_proposals, resource_configs, writes
+from node.broker import broker
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
+from node.broker.replicas.producers import Producers
+from node.broker.replicas.replica import Replica
+from node.broker.requests import fetch as fetch_requests
+from node.broker.requests.fetch import FetchRequests
+from node.broker.requests.offsets import ends_of_epochs
+from node.controller import heartbeats, resource_configs, writes
 from node.controller.config_definitions import METRICS_DEFINITIONS
 from node.controller.controller import Controller
 from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image
+from node.controller.partitions import isr_proposals
 from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, ConnectionId, Now, Offset

@@ -6,20 +6,18 @@ from dataclasses import replace
 from chaos.bugs.planted import Planted
 from node.broker.broker import Broker
 from node.broker.image_follower import ImageFollower
-from node.controller import (
-    controller,
-    directory_assignments,
-    elections,
-    partition_changes,
-    recovery_rules,
-    registration,
-    resource_configs,
-    unclean_recovery,
-)
+from node.controller import controller, registration, resource_configs
 from node.controller.decision import MIN_ISR, DecisionContext
 from node.controller.image import Image, Partition, PartitionKey
 from node.controller.image.configurations import CLUSTER
-from node.controller.partition_changes import (
+from node.controller.partitions import changes as partition_changes
+from node.controller.partitions import (
+    directory_assignments,
+    elections,
+    unclean_elections,
+    unclean_recovery,
+)
+from node.controller.partitions.changes import (
     Election,
     Rules,
     _Elected,
@@ -27,8 +25,8 @@ from node.controller.partition_changes import (
     when_removed,
     without,
 )
-from node.controller.recovery_rules import Answer, Recovery
-from node.controller.unclean_recovery import UncleanRecovery
+from node.controller.partitions.unclean_elections import Answer, Recovery
+from node.controller.partitions.unclean_recovery import UncleanRecovery
 from node.effects import SaveCleanShutdown
 from node.ids import ChannelId, Now, Offset
 from node.records.metadata import (
@@ -93,7 +91,7 @@ def none_is_needed(_: Partition) -> tuple[int, ...]:
     return ()
 
 
-E_BETTER_COMES = Planted(owner=recovery_rules, decision="needed_replicas", wrong=none_is_needed)
+E_BETTER_COMES = Planted(owner=unclean_elections, decision="needed_replicas", wrong=none_is_needed)
 
 
 # E-CLEAR-GHOST: a broker that replays a deletion and a change of min.insync.replicas at once
@@ -159,7 +157,7 @@ def longest_of(replicas: Sequence[int], answers: dict[int, Answer]) -> int:
     return max((each for each in replicas if each in answers), key=lambda each: answers[each].end)
 
 
-E_LONGEST_LEO = Planted(owner=recovery_rules, decision="best_of", wrong=longest_of)
+E_LONGEST_LEO = Planted(owner=unclean_elections, decision="best_of", wrong=longest_of)
 
 
 # E-UNASKED-LKL: where the unclean recovery manager is to compare logs, the first of the last known

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from chaos.bugs.planted import Planted
 from node.broker.broker import Broker
-from node.broker.isr import Isr, Proposal, RemoteReplica
-from node.broker.replica import Leading, Replica
-from node.controller import heartbeats, isr_proposals, partition_changes, registration
+from node.broker.replicas.isr import Isr, Proposal, RemoteReplica
+from node.broker.replicas.replica import Leading, Replica
+from node.controller import heartbeats, registration
 from node.controller.decision import Decision, DecisionContext
 from node.controller.heartbeats import BrokerSessions, _Session
 from node.controller.image import Image, Partition
-from node.controller.partition_changes import without
+from node.controller.partitions import changes as partition_changes
+from node.controller.partitions import isr_proposals
+from node.controller.partitions.changes import without
 from node.ids import NodeId, Offset
 from node.records.metadata import (
     BrokerRegistrationChangeRecord,

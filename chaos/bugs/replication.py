@@ -4,17 +4,17 @@ from typing import Any
 from weakref import WeakSet
 
 from chaos.bugs.planted import Planted
-from node.broker.fetch_requests import FetchRequests
-from node.broker.fetch_sessions import FetchClock
-from node.broker.fetchers import Fetchers, _Fetcher
-from node.broker.isr import Proposal
-from node.broker.replica import Leading, Replica
-from node.broker.replica_manager import HostedPartition, Key, ReplicaManager
+from node.broker.replicas.fetchers import Fetchers, _Fetcher
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.manager import HostedPartition, Key, ReplicaManager
+from node.broker.replicas.replica import Leading, Replica
+from node.broker.requests.fetch import FetchRequests
+from node.broker.requests.fetch_sessions import FetchClock
 from node.codec import read_whole
-from node.controller import partition_changes
 from node.controller.image import Image
 from node.controller.image.topics import Partition
-from node.controller.partition_changes import Rules, _Elected
+from node.controller.partitions import changes as partition_changes
+from node.controller.partitions.changes import Rules, _Elected
 from node.ids import NO_EPOCH, Endpoint, LogPosition, NodeId, Offset
 from node.records.schemas import NO_LEADER
 from node.wire import frames

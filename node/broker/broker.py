@@ -10,26 +10,25 @@ from uuid import UUID
 
 from node.broker.controller_link import CONTROLLER_CHANNEL, ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
-from node.broker.descriptions import (
+from node.broker.image_follower import MetadataFollower
+from node.broker.lifecycle import DirectoryReports, Lifecycle, LifeTraces, Shutdown
+from node.broker.replicas.fetchers import Fetchers
+from node.broker.replicas.isr_changes import IsrChanges
+from node.broker.replicas.logs import ReplicaLogs
+from node.broker.replicas.manager import ReplicaManager
+from node.broker.replicas.producers import ProducerExpiry
+from node.broker.replicas.retention import Deletions, Retention
+from node.broker.requests.descriptions import (
     describe,
     describe_cluster,
     describe_log_dirs,
     describe_partitions,
     live_brokers,
 )
-from node.broker.fetch_requests import FetchRequests
-from node.broker.fetchers import Fetchers
-from node.broker.forwarding import Forwarding, TopicAutocreation
-from node.broker.image_follower import MetadataFollower
-from node.broker.isr_changes import IsrChanges
-from node.broker.lifecycle import DirectoryReports, Lifecycle, LifeTraces, Shutdown
-from node.broker.offset_requests import ends_of_epochs, list_offsets, replica_logs
-from node.broker.produce_requests import ProduceRequests
-from node.broker.producer_id_source import ProducerIdSource
-from node.broker.producers import ProducerExpiry
-from node.broker.replica_logs import ReplicaLogs
-from node.broker.replica_manager import ReplicaManager
-from node.broker.retention import Deletions, Retention
+from node.broker.requests.fetch import FetchRequests
+from node.broker.requests.forwarding import Forwarding, TopicAutocreation
+from node.broker.requests.offsets import ends_of_epochs, list_offsets, replica_logs
+from node.broker.requests.produce import ProduceRequests, ProducerIdSource
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
 from node.dirty import Dirty
@@ -93,7 +92,7 @@ class Checkpoints:
         return min(self._watermarks_due_ns, self._recovery_due_ns or 0)
 
 
-class Part(StrEnum):
+class BrokerPart(StrEnum):
     """What a poll may leave alone while the broker serves records and nothing else happens."""
 
     LIFE = "registration, ISR changes, log directories, retention, expiry of producers"
@@ -173,7 +172,8 @@ class Broker:
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
         )
         self.dirty = Dirty(
-            Part, {Part.LIFE: self._life_due_ns, Part.CONTROLLER: self._controller_due_ns}
+            BrokerPart,
+            {BrokerPart.LIFE: self._life_due_ns, BrokerPart.CONTROLLER: self._controller_due_ns},
         )
         self._heard: tuple[Offset, Endpoint | None] = Offset(-1), None  # from the metadata log
         self._live: Mapping[NodeId, Endpoint] = {}  # the brokers that are not fenced
@@ -248,7 +248,7 @@ class Broker:
         self.follower.poll(now)
         self._hear(self.follower.applied, controller)
         dirty, mono_ns = self.dirty, now.mono_ns
-        if dirty.take(Part.LIFE, mono_ns):
+        if dirty.take(BrokerPart.LIFE, mono_ns):
             self._go_on_living(now)
         if not self._shutdown.is_let_go:
             self._fetchers.poll(self._live, mono_ns)
@@ -265,25 +265,25 @@ class Broker:
         self.replicas.raise_starts()
         self._changes.send()
         if self._link.is_wanted:
-            dirty.mark(Part.CONTROLLER)
-        if dirty.take(Part.CONTROLLER, mono_ns):
+            dirty.mark(BrokerPart.CONTROLLER)
+        if dirty.take(BrokerPart.CONTROLLER, mono_ns):
             self._checkpoints.poll(mono_ns)
             if self._link.poll(controller, mono_ns):
-                dirty.mark(Part.LIFE)
+                dirty.mark(BrokerPart.LIFE)
             self._producer_ids.poll(mono_ns)
             self._forwarding.poll(controller, mono_ns)
             self._shutdown.poll(mono_ns)
 
     def _touch(self) -> None:
         """Something other than records came: what follows from it shows in what is next due."""
-        self.dirty.mark(Part.LIFE)
-        self.dirty.mark(Part.CONTROLLER)
+        self.dirty.mark(BrokerPart.LIFE)
+        self.dirty.mark(BrokerPart.CONTROLLER)
 
     def _hear(self, applied: Offset, controller: Endpoint | None) -> None:
         heard = applied, controller
         if heard != self._heard:
             if applied != self._heard[0]:
-                self.dirty.mark(Part.IMAGE)
+                self.dirty.mark(BrokerPart.IMAGE)
                 self._live = live_brokers(self.follower.image, self._listener)
             self._heard = heard
             self._touch()
@@ -291,7 +291,7 @@ class Broker:
     def _go_on_living(self, now: Now) -> None:
         mono_ns = now.mono_ns
         if self._may_follow():
-            is_news = self.dirty.take(Part.IMAGE, mono_ns)
+            is_news = self.dirty.take(BrokerPart.IMAGE, mono_ns)
             if is_news:
                 self.replicas.follow(self.follower.image, mono_ns)
             if self.replicas.go_on(mono_ns) or is_news:
@@ -344,8 +344,8 @@ class Broker:
             self.follower.deadline_ns(),
             self._fetchers.deadline_ns(),
             self._waiting_until_ns(),
-            self.dirty.due_ns(Part.LIFE),
-            self.dirty.due_ns(Part.CONTROLLER),
+            self.dirty.due_ns(BrokerPart.LIFE),
+            self.dirty.due_ns(BrokerPart.CONTROLLER),
         )
 
     def _life_due_ns(self) -> int:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
-from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
+from node.controller.image.loader import ImageLoader, SnapshotGenerator, replay
 from node.ids import Endpoint, Epoch, Now, Offset
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotPart

@@ -14,8 +14,8 @@ from itertools import islice
 from uuid import UUID
 
 from node.broker.controller_link import ControllerLink
-from node.broker.replica_logs import Pace, ReplicaLogs
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.logs import Pace, ReplicaLogs
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.config import BrokerRole
 from node.controller.image import Image
 from node.effects import FlushLog, SaveCleanShutdown

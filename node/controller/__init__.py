@@ -11,15 +11,15 @@ arrived, that its leader still leads. State that only the active controller has 
 *Brokers.* `registration` (where an unclean shutdown is detected) and `heartbeats` decide which
 brokers take part (KIP-631, KIP-841); the times of heartbeats are in no log, only in the active
 controller's memory (`heartbeats`).
-*Partitions.* `partition_changes` computes ISR, eligible leader replicas and leader (KIP-966): when
-brokers come and go, when a leader proposes an ISR (`isr_proposals`), by operators (`elections`,
-`reassignments`), when a broker assigns a replica to a disk (`directory_assignments`), and
-periodically (`elections`); always by the rules of `decision`. Where it is switched on,
-`unclean_recovery` finds the leader of a partition that has lost all eligible ones
-(`recovery_rules`, also for operators). Metrics count partitions (`controller`).
-*Topics.* `topic_creation` and `partition_creation` (with replica placement).
+*Partitions* (`partitions`). `changes` computes ISR, eligible leader replicas and leader (KIP-966):
+when brokers come and go, when a leader proposes an ISR (`isr_proposals`), by operators
+(`elections`, `reassignments`), when a broker assigns a replica to a disk
+(`directory_assignments`), and periodically (`elections`); always by the rules of `decision`. Where
+it is switched on, `unclean_recovery` finds the leader of a partition that has lost all eligible
+ones (`unclean_elections`, also for operators). Metrics count partitions (`controller`).
+*Topics.* `partitions.topics` and `partitions.creation` (with replica placement).
 *Configuration.* `resource_configs`, by the schemas of `config_definitions`; `feature_updates`.
 *Producer ids.* `writes`. *Controllers* register too (`registration`).
 
-`image_loader` loads the image of a snapshot and writes snapshots of it.
+`image.loader` loads the image of a snapshot and writes snapshots of it.
 """

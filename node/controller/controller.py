@@ -12,16 +12,16 @@ from node import limits
 from node.config import BrokerSettings, NodeConfig, RecoveryStrategy
 from node.controller import heartbeats
 from node.controller.decision import DecisionContext, min_isr, recovers, recovery_strategy
-from node.controller.elections import PeriodicElections
 from node.controller.feature_updates import one_min_isr
 from node.controller.heartbeats import BrokerSessions
 from node.controller.image import Image
-from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
+from node.controller.image.loader import ImageLoader, SnapshotGenerator, replay
+from node.controller.partitions.elections import PeriodicElections
+from node.controller.partitions.unclean_elections import asks_for_recovery
+from node.controller.partitions.unclean_recovery import UncleanRecovery
 from node.controller.reads import ConfirmedReads
-from node.controller.recovery_rules import asks_for_recovery
 from node.controller.registration import Registrar
 from node.controller.resource_configs import drop_elr
-from node.controller.unclean_recovery import UncleanRecovery
 from node.controller.writes import decide
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Epoch, Now, Offset

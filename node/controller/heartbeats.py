@@ -11,7 +11,7 @@ from uuid import UUID
 
 from node.controller.decision import Decision, DecisionContext
 from node.controller.image import Image
-from node.controller.partition_changes import when_added, when_removed
+from node.controller.partitions.changes import when_added, when_removed
 from node.controller.registration import at_epoch
 from node.ids import MS, NEVER_NS
 from node.lazy_dataclass import dataclass

@@ -3,8 +3,9 @@
 from typing import assert_never
 
 from node.config import Own
-from node.controller import reassignments, resource_configs
+from node.controller import resource_configs
 from node.controller.image import Image
+from node.controller.partitions import reassignments
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
 from node.lazy_dataclass import dataclass

@@ -16,7 +16,7 @@ from uuid import UUID
 from node import limits
 from node.controller.decision import RESERVED, Decision, DecisionContext, RefusedError
 from node.controller.image import Image
-from node.controller.partition_changes import when_back, when_in_doubt, when_removed
+from node.controller.partitions.changes import when_back, when_in_doubt, when_removed
 from node.effects import DisconnectPeer
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Endpoint, NodeId, why_not_taken

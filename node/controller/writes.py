@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from node import limits
-from node.controller import (
+from node.controller import feature_updates, heartbeats, registration, resource_configs
+from node.controller.decision import Decision, DecisionContext, RefusedError
+from node.controller.partitions import creation as partition_creation
+from node.controller.partitions import (
     directory_assignments,
     elections,
-    feature_updates,
-    heartbeats,
     isr_proposals,
-    partition_creation,
     reassignments,
-    registration,
-    resource_configs,
-    topic_creation,
+    topics,
 )
-from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.records.metadata import MetadataRecord, ProducerIdsRecord, is_too_long, strings
@@ -110,7 +107,7 @@ def _decide(context: DecisionContext, request: WriteRequest) -> Decision:
         case AllocateProducerIdsRequest():
             return allocate(context, request)
         case CreateTopicsRequest():
-            return topic_creation.create(context, request)
+            return topics.create(context, request)
         case CreatePartitionsRequest():
             return partition_creation.create(context, request)
         case AlterReassignmentsRequest():
@@ -118,7 +115,7 @@ def _decide(context: DecisionContext, request: WriteRequest) -> Decision:
         case AssignDirectoriesRequest():
             return directory_assignments.assign(context, request)
         case DeleteTopicsRequest():
-            return topic_creation.delete(context, request)
+            return topics.delete(context, request)
         case ElectLeadersRequest():
             return elections.elect(context, request)
         case UpdateFeaturesRequest():

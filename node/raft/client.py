@@ -30,7 +30,7 @@ from node.ids import (
 from node.lazy_dataclass import dataclass
 from node.raft.fetch_follower import portion
 from node.raft.local_log import first_unknown
-from node.raft.raft import Part, Raft
+from node.raft.raft import QuorumPart, Raft
 from node.raft.roles import Leader
 from node.raft.snapshots import PieceWriter
 from node.records.batch import Batch, BatchHeader, split_batches
@@ -199,7 +199,7 @@ class RaftClient:
 
     def poll(self, listener: Listener, now: Now) -> None:
         """Bring `listener` up to what the quorum has reached."""
-        if not (self._raft.dirty.take(Part.CLIENT, now.mono_ns) or self._is_behind):
+        if not (self._raft.dirty.take(QuorumPart.CLIENT, now.mono_ns) or self._is_behind):
             return
         if self._leads_in is not None and not self._still_leads(self._leads_in):
             self._leads_in = None

@@ -157,7 +157,7 @@ class DueMoves:
         begin_epoch(self._log, leader, self._quorum.voters, now)
 
 
-class Part(StrEnum):
+class QuorumPart(StrEnum):
     """What a poll of the quorum may leave alone: most steps serve clients of the broker or the
     controller. (Fetches that wait, and snapshots, see for themselves whether there are any.)"""
 
@@ -203,7 +203,7 @@ class Raft:
         self._outbox = outbox
         self.polled_ns = 0
         self._elapsed_ns = 0
-        self.dirty = Dirty(Part, {Part.ROLE: self._role_due_ns})
+        self.dirty = Dirty(QuorumPart, {QuorumPart.ROLE: self._role_due_ns})
         self._voters = self.log.voters.newest  # the set that the role is based on
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
@@ -397,11 +397,11 @@ class Raft:
 
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
-        is_busy = self.dirty.take(Part.ROLE, mono_ns)
+        is_busy = self.dirty.take(QuorumPart.ROLE, mono_ns)
         self.polled_ns = mono_ns
         role = self.quorum.role
         if is_busy:
-            self.dirty.mark(Part.CLIENT)
+            self.dirty.mark(QuorumPart.CLIENT)
             self._go_on(now)
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
@@ -409,11 +409,11 @@ class Raft:
             self._send(mono_ns)
             if self.quorum.role is not role or self.log.is_written:
                 # What this step wrote is seen in the next one, and so is what its role has to do.
-                self.dirty.mark(Part.ROLE)
+                self.dirty.mark(QuorumPart.ROLE)
 
     def _touch(self) -> None:
-        self.dirty.mark(Part.ROLE)
-        self.dirty.mark(Part.CLIENT)
+        self.dirty.mark(QuorumPart.ROLE)
+        self.dirty.mark(QuorumPart.CLIENT)
 
     def _go_on(self, now: Now) -> None:
         """Do what is due, except sending."""
@@ -448,7 +448,7 @@ class Raft:
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""
         waiting_ns = self._serving.deadline_ns()
-        return min(self.dirty.due_ns(Part.ROLE), waiting_ns, self.snapshots.deadline_ns())
+        return min(self.dirty.due_ns(QuorumPart.ROLE), waiting_ns, self.snapshots.deadline_ns())
 
     def _role_due_ns(self) -> int:
         role, polled_ns = self.quorum.role, self.polled_ns

@@ -8,14 +8,20 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from node import wire
-from node.combined_node import BrokerNode, CombinedNode, broker_node, combined_node
 from node.config import BrokerRole, NodeConfig
-from node.controller_node import ControllerNode, controller_node
 from node.core import Life
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
 from node.ids import ReplicaKey, one_key
 from node.lazy_dataclass import dataclass
 from node.node import Framing
+from node.process_roles import (
+    BrokerNode,
+    CombinedNode,
+    ControllerNode,
+    broker_node,
+    combined_node,
+    controller_node,
+)
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet

@@ -17,7 +17,6 @@ from uuid import UUID
 
 from node.config import BrokerSettings, ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.controller.controller import Controller
-from node.controller_node import controller_node
 from node.core import Life
 from node.effects import (
     AppendBatches,
@@ -42,6 +41,7 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
+from node.process_roles import controller_node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch

@@ -9,7 +9,6 @@ from checkers.disk.batches import read_batches, read_records
 from checkers.disk.records import decode_control, decode_metadata
 from node import limits
 from node.config import NodeConfig
-from node.controller_node import controller_node
 from node.core import Life
 from node.effects import (
     AppendBatches,
@@ -35,6 +34,7 @@ from node.effects import (
     WriteSnapshot,
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
+from node.process_roles import controller_node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records import metadata

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
 from node.effects import ElectionState
 from node.ids import Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from node.broker.produce_requests import ProduceRequests
+from node.broker.requests.produce import ProduceRequests
 from node.records import batch
 from node.storage import partition_recovery
 from node.storage.segment import scan_batches

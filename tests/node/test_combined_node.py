@@ -7,13 +7,13 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.broker.lifecycle import LifeState
-from node.combined_node import CombinedRole
 from node.controller.controller import Controller
 from node.core import Core
 from node.effects import Trace
 from node.errors import ErrorCode
 from node.ids import MS, Epoch, NodeId, Now, Offset
 from node.outbox import Output
+from node.process_roles import CombinedRole
 from node.raft.roles import Leader
 from node.records.batch import encode_batch, split_batches
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse

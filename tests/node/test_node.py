@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from node.config import NodeConfig, QuorumTimeouts
-from node.controller_node import controller_node
 from node.core import Life
 from node.effects import (
     AppendBatches,
@@ -29,6 +28,7 @@ from node.effects import (
 )
 from node.errors import ErrorCode
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
+from node.process_roles import controller_node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import ConfigRecord, FeatureLevelRecord

@@ -19,7 +19,7 @@ from chaos.cluster.docker.agent_processes import RefusedError
 from chaos.cluster.docker.loop_disks import MOUNT_OPTIONS
 from chaos.cluster.docker.power_cuts import FLAGS
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import Descriptor, FileSystem
+from chaos.cluster.sim.disk.filesystem import Descriptor, FileSystem
 from tests.sim.programs import Observation, Operation, PowerCut, Program, Round, State, perform
 from tests.sim.remains import may_have_left
 

@@ -10,8 +10,8 @@ from random import Random
 from typing import Protocol, assert_never
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import Descriptor
-from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.disk.filesystem import Descriptor
+from chaos.cluster.sim.disk.journal import PAGE
 
 State = Mapping[str, bytes | None]  # what a path holds; None: it is a directory
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import CachedFile, FileSystem
-from chaos.cluster.sim.journal import PAGE, FileMetadata, Inode, Metadata, ordered_pages
+from chaos.cluster.sim.disk.filesystem import CachedFile, FileSystem
+from chaos.cluster.sim.disk.journal import PAGE, FileMetadata, Inode, Metadata, ordered_pages
 
 State = Mapping[str, bytes | None]  # what each path holds; None: it is a directory
 

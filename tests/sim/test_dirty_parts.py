@@ -13,7 +13,7 @@ from chaos.cli import main
 from node.broker.broker import Broker
 from node.dirty import Dirty
 from node.ids import Now
-from node.raft.raft import Part, Raft
+from node.raft.raft import QuorumPart, Raft
 from tests.sim.told_runs import told
 
 OF_CONTROLLERS = ("power-off", "membership-churn", "snapshot-catch-up", "swarm")
@@ -73,7 +73,7 @@ def test_after_a_move_or_a_write_the_next_poll_looks_at_the_role(
 
     def noted(self: Dirty[Any], part: StrEnum, mono_ns: int) -> bool:
         is_dirty = take(self, part, mono_ns)
-        if part == Part.ROLE and to_look.pop(id(self), False):
+        if part == QuorumPart.ROLE and to_look.pop(id(self), False):
             looked.append(is_dirty)
         return is_dirty
 

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from tests.support.power import PowerCut, Powered
 
 CALLS = ("fsync", "fdatasync", "fsync_directory", "rename", "truncate", "write", "mkdir", "unlink")

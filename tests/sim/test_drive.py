@@ -6,7 +6,7 @@ import pytest
 
 from chaos.cluster.fault_evidence import FORGOTTEN
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.sim_disk import Drive
+from chaos.cluster.sim.disk.disk import Drive
 from chaos.conditions import Conditions
 
 CUTS = 200

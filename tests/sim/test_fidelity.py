@@ -11,7 +11,7 @@ import pytest
 
 from chaos.cluster.docker.agent_processes import RefusedError
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from tests.sim.fidelity import first_surprise, lost_something, observe, real_disk
 from tests.sim.programs import Observation
 from tests.sim.wrong_models import WRONG

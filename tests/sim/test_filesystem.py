@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import PAGE, DiskStep
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import PAGE, DiskStep
 
 LOSE_ALL, LOSE_DATA, TORN = PowerCutMode.LOSE_ALL, PowerCutMode.LOSE_DATA, PowerCutMode.TORN
 

@@ -8,11 +8,11 @@ import pytest
 
 from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.probe import answers
-from chaos.cluster.sim.journal import DiskStep
+from chaos.cluster.sim.disk.journal import DiskStep
+from chaos.cluster.sim.disk.power_cuts import strike
 from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SIGKILLED
 from chaos.cluster.sim.sim_machine import Machine
-from chaos.cluster.sim.sim_power_cuts import strike
 from node.core import Core
 from node.effects import Event, SendResponse
 from node.ids import Now

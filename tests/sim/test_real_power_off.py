@@ -11,7 +11,7 @@ import pytest
 
 from chaos.cluster.docker.agent_processes import RefusedError
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import Descriptor
+from chaos.cluster.sim.disk.filesystem import Descriptor
 from node.server.real_disk import RealDisk, RealFile
 from node.storage.log import Log
 from node.storage.recovery import FLUSHES_A_RISE, find_mark

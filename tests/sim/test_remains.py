@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import PAGE
 from tests.sim.every_choice import outcomes
 from tests.sim.programs import Program, State, perform
 from tests.sim.remains import may_have_left

@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from chaos.cluster.interface import NodeStatus
-from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from tests.sim.lived import Rig, lived
 
 SEGMENT = "00000000000000000000.log"

@@ -15,7 +15,7 @@ from chaos.cluster.sim import sim_machine
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from node.controller.controller import Controller
-from node.controller_node import ControllerRole
+from node.process_roles import ControllerRole
 from node.server.outcome import Refusal
 from node.server.recovered import Recovered, recover
 

@@ -12,11 +12,11 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, Link
-from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.disk.disk import Drive
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import SimProcess
-from chaos.cluster.sim.sim_disk import Drive
 from chaos.cluster.sim.sim_machine import Machine
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition, Ways

@@ -5,8 +5,8 @@ Some are plausible: POSIX would allow them, or another file system does so. This
 
 from collections.abc import Sequence
 
-from chaos.cluster.sim.filesystem import Descriptor, FileSystem
-from chaos.cluster.sim.journal import Inode, JournalEvent, Made, Moved, Unlinked
+from chaos.cluster.sim.disk.filesystem import Descriptor, FileSystem
+from chaos.cluster.sim.disk.journal import Inode, JournalEvent, Made, Moved, Unlinked
 
 
 class RenamesAtOnce(FileSystem):

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from node.broker.broker import Broker
-from node.combined_node import CombinedRole
 from node.effects import PersistElectionState
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, LogId, NodeId, ReplicaKey
+from node.process_roles import CombinedRole
 from node.server.recovered import AnyNode
 from node.storage.format import format_data_directory
 from node.storage.log import BatchLog

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from uuid import UUID
 
-from node.broker.isr import Proposal
-from node.broker.replica import Replica
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.replica import Replica
 from node.controller.image import Image, Partition
-from node.controller.partition_changes import Rules, change, without
+from node.controller.partitions.changes import Rules, change, without
 from node.controller.resource_configs import drop_elr
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, Offset

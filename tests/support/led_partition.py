@@ -3,8 +3,8 @@
 from dataclasses import replace
 from uuid import UUID
 
-from node.broker.isr import Proposal
-from node.broker.replica import Replica
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.replica import Replica
 from node.controller.image import Partition
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, Offset

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import DiskStep
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import DiskStep
 
 
 class PowerCut(Exception):

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from chaos.cluster.sim.invariants import CoreView, Watch
 from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
-from node.controller_node import ControllerRole, controller_core
 from node.core import Core, Life
 from node.effects import (
     CloseConnection,
@@ -32,6 +31,7 @@ from node.effects import (
 )
 from node.ids import METADATA_LOG, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
 from node.outbox import Output, RequestTo, ResponseTo
+from node.process_roles import ControllerRole, controller_core
 from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory

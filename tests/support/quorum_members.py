@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import WatchedLife
-from node.controller_node import ControllerRole
 from node.core import Core
 from node.effects import ElectionState
 from node.ids import ChannelId, ConnectionId, NodeId, Offset, ReplicaKey
+from node.process_roles import ControllerRole
 from node.wire.apis import Response
 from tests.support.memory_log import MemoryLog
 

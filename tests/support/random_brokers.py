@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable
 from uuid import UUID
 
-from node.controller import elections
 from node.controller.decision import elects_uncleanly
 from node.controller.image import Image, Partition, Topic
+from node.controller.partitions import elections
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import decode_metadata, encode_metadata

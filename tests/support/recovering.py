@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from node.config import RecoveryStrategy
-from node.controller.unclean_recovery import UncleanRecovery
+from node.controller.partitions.unclean_recovery import UncleanRecovery
 from node.effects import DisconnectPeer
 from node.ids import MS, Endpoint
 from node.outbox import Outbox, RequestTo

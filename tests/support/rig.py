@@ -6,7 +6,6 @@ from uuid import UUID
 
 from node.config import BrokerSettings, NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.controller.registration import REGISTRY_CHANNEL
-from node.controller_node import controller_core
 from node.core import Life
 from node.effects import (
     ElectionState,
@@ -28,6 +27,7 @@ from node.ids import (
     ReplicaKey,
 )
 from node.outbox import Output, RequestTo, ResponseTo
+from node.process_roles import controller_core
 from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory

@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
-from node.broker.broker import Part
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from node.broker.broker import BrokerPart
 from node.broker.lifecycle import LifeState
-from node.combined_node import broker_node
 from node.config import BrokerRole, GroupSettings, NodeConfig
 from node.core import Life
 from node.effects import (
@@ -33,6 +32,7 @@ from node.effects import (
     whole,
 )
 from node.ids import ConnectionId, Endpoint, LogId, NodeId, Now, ReplicaKey
+from node.process_roles import broker_node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import (
@@ -154,7 +154,7 @@ class SteppedBroker:
         broker.replicas.follow(image, self.now_ns)
         if groups:
             broker.groups.follow(image, self._now())
-        broker.dirty.mark(Part.LIFE)
+        broker.dirty.mark(BrokerPart.LIFE)
 
     def _lead(self) -> None:
         """As if it had replayed its registration."""

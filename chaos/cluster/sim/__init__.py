@@ -5,15 +5,12 @@
     loop.py              an event loop in which time is a number that jumps
     network.py           byte streams over links that can be cut, slowed and broken
     sim_links.py         links between nodes and links of clients, with evidence
-    journal.py           a file system's metadata, and its journal; steps and failures of disks
-    filesystem.py        a page cache over it, which loses data as ext4 does
-    sim_disk.py          the node's disk over that, with the harness's faults and canary
+    disk/                a node's disk, which forgets what was not synced; power cuts with evidence
     process.py           one life of a node: its turns, their effects, its open logs
     surroundings.py      the environment of a process; the node with its invariants; the harness's
                          clock, and the clocks of nodes, which may go wrong
     known_frames.py      avoids decoding again what nodes fetch from each other
     sim_machine.py       a node's disk, clock and output over its lives
-    sim_power_cuts.py    power cuts with evidence; when a fault hits; bounded waits
     invariants/          what must hold after every step, judged inside
     invariant_keeper.py  keeps the invariants of a run; what surely survives on a node's disk
     watchdog.py          ends a step that never ends, or eats memory

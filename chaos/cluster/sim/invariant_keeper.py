@@ -16,7 +16,9 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from chaos.cluster.interface import BrokenInvariant, NodeId
-from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.disk.disk import LOG_DIRECTORY, Drive
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import ROOT
 from chaos.cluster.sim.invariants import (
     BrokerWatch,
     ControllerAnswers,
@@ -31,15 +33,12 @@ from chaos.cluster.sim.invariants import (
     WatchedLife,
 )
 from chaos.cluster.sim.invariants.rules import OF_BROKERS, OF_CONTROLLERS
-from chaos.cluster.sim.journal import ROOT
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive
 from node.broker.broker import Broker
-from node.combined_node import CombinedNode
-from node.controller_node import ControllerNode
 from node.effects import ElectionState
 from node.ids import ConnectionId, Offset, ReplicaKey
 from node.outbox import Output
+from node.process_roles import CombinedNode, ControllerNode
 from node.server.recovered import Recovered
 from node.storage.disk import QUORUM_STATE
 from node.storage.election_store import parse_election_state

@@ -16,8 +16,8 @@ from itertools import chain
 from typing import Any
 
 from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.sim.disk.disk import LateFlush
 from chaos.cluster.sim.network import ConnectAttempt
-from chaos.cluster.sim.sim_disk import LateFlush
 from chaos.cluster.sim.surroundings import StruckError, Surroundings, WatchedNode
 from chaos.cluster.sim.watchdog import Going, StepHalted
 from node import ids

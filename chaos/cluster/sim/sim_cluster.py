@@ -30,19 +30,19 @@ from chaos.cluster.operator_requests import (
     set_elr_level,
     set_min_isr,
 )
-from chaos.cluster.sim.invariant_keeper import InvariantKeeper
-from chaos.cluster.sim.known_frames import known_frames
-from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import Network, client_address
-from chaos.cluster.sim.sim_links import SimEntrances, SimLinks
-from chaos.cluster.sim.sim_machine import Machine, Site, save_machine
-from chaos.cluster.sim.sim_power_cuts import (
+from chaos.cluster.sim.disk.power_cuts import (
     SimPowerCuts,
     strike,
     until_brokers_know_each_other,
     until_it_answers,
     until_off,
 )
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper
+from chaos.cluster.sim.known_frames import known_frames
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.network import Network, client_address
+from chaos.cluster.sim.sim_links import SimEntrances, SimLinks
+from chaos.cluster.sim.sim_machine import Machine, Site, save_machine
 from chaos.cluster.sim.surroundings import NodeClock, VirtualClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.kafka_settings import SettingError

@@ -12,12 +12,12 @@ import orjson
 
 from chaos.cluster.cluster_errors import MachineryError, StepError
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
+from chaos.cluster.sim.disk.disk import LOG_DIRECTORY, Drive, SimDisk
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper, ProcessMonitor
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import SimProcess
-from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive, SimDisk
 from chaos.cluster.sim.surroundings import Between, Ear, ListeningFraming, NodeClock, Surroundings
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.topology import lost_disk
@@ -69,7 +69,7 @@ class Machine:
         self.process: SimProcess | None = None
         self.lost: list[Drive] = []  # disks that were wiped, in order
         self.unasked_ends: list[UnaskedEnd] = []
-        self.between: Between | None = None  # see `chaos.cluster.sim.sim_power_cuts`
+        self.between: Between | None = None  # see `chaos.cluster.sim.disk.power_cuts`
         self._site = site
         self._config = config
         self._lives = 0

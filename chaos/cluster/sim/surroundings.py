@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from chaos.cluster.sim.disk.disk import Drive
 from chaos.cluster.sim.invariant_keeper import ProcessMonitor
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.sim_disk import Drive
 from chaos.cluster.sim.watchdog import Going, Watchdog
 from node.effects import ConnectionClosed, Effect, Event, FrameReceived
 from node.ids import Now

@@ -14,8 +14,8 @@ from node.broker.coordinators.group import GroupState, held_by_member, protocols
 from node.broker.coordinators.group_log import PIECE, GroupLog, GroupRoom, Piecemeal, Work
 from node.broker.coordinators.led_groups import LedGroups
 from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic, coordinators
-from node.broker.descriptions import live_brokers
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
+from node.broker.requests.descriptions import live_brokers
 from node.config import GroupSettings
 from node.controller.image import Image
 from node.errors import ErrorCode

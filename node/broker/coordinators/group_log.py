@@ -5,7 +5,7 @@ what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`).
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from node import limits
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.codec import UnencodableMessage
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Now, Offset

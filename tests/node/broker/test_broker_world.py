@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from node.broker.fetch_requests import FetchRequests
-from node.broker.replica_manager import HostedPartition
+from node.broker.replicas.manager import HostedPartition
+from node.broker.requests.fetch import FetchRequests
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
 from node.storage.checkpoints import HIGH_WATERMARKS, load_offsets

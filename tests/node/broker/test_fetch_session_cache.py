@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from node import limits
-from node.broker.fetch_sessions import FetchClock, FetchSessions, place_of
+from node.broker.requests.fetch_sessions import FetchClock, FetchSessions, place_of
 from node.ids import MS, NodeId
 from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from node.broker.fetch_requests import FetchRequests
+from node.broker.requests.fetch import FetchRequests
 from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import MS, ConnectionId, NodeId, Offset

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from node.broker.forwarding import Forwarding
+from node.broker.requests.forwarding import Forwarding
 from node.effects import CloseConnection, DisconnectPeer, SendResponse
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, Now

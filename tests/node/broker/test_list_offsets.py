@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from node import limits
-from node.broker import offset_requests
+from node.broker.requests import offsets as offset_requests
 from node.codec.varint import encode_signed
 from node.controller.image.configurations import TOPIC
 from node.effects import SendResponse

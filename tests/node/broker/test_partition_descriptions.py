@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from node.broker.descriptions import describe_partitions
+from node.broker.requests.descriptions import describe_partitions
 from node.codec import read_whole
 from node.controller.image import Image
 from node.errors import ErrorCode

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from node.broker import producers
-from node.broker.producers import LOG_AS_PRODUCERS
+from node.broker.replicas import producers
+from node.broker.replicas.producers import LOG_AS_PRODUCERS
 from node.effects import AppendBatches, ForgetProducers
 from node.errors import ErrorCode
 from node.ids import MS, Offset

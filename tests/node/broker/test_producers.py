@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from node.broker.producers import Producers
+from node.broker.replicas.producers import Producers
 from node.errors import ErrorCode
 from node.ids import Epoch, Offset
 from node.records.batch import BatchHeader, encode_batch, read_header

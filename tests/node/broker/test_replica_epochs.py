@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.broker.replica import Replica
+from node.broker.replicas.replica import Replica
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset
 from node.storage.checkpoints import LeaderEpochs

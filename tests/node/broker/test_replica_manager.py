@@ -5,8 +5,8 @@ from uuid import UUID
 
 from node.broker.broker import Broker
 from node.broker.image_follower import ImageFollower
-from node.broker.isr import Proposal
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image
 from node.errors import ErrorCode

@@ -10,7 +10,7 @@ from node.errors import ErrorCode
 from tests.support.led_partition import LAG, LedPartition
 
 if TYPE_CHECKING:
-    from node.broker.isr import Proposal
+    from node.broker.replicas.isr import Proposal
 
 # --- any order ---
 

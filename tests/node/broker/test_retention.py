@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from node.broker.retention import CUT_AT_ONCE, first_kept
+from node.broker.replicas.retention import CUT_AT_ONCE, first_kept
 from node.effects import AppendBatches, RaiseLogStarts
 from node.ids import MS, Offset
 from node.storage.log import perform

@@ -4,9 +4,9 @@ are served between, and on a fast one few steps are needed.
 
 from uuid import UUID
 
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import DiskStep
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import DiskStep
 from node.config import BrokerSettings
 from node.effects import TimeoutElapsed
 from node.ids import MS

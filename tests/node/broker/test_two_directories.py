@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
 from node.controller.image import Image
 from node.ids import LogId, NodeId
 from node.server.outcome import Refusal

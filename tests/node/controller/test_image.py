@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.controller.image import Image
-from node.controller.image_loader import ImageLoader
+from node.controller.image.loader import ImageLoader
 from node.ids import ZERO_UUID
 from node.raft.client import SnapshotPart
 from node.records.metadata import (

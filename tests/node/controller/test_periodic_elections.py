@@ -4,9 +4,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from node.config import BrokerSettings
-from node.controller import elections
-from node.controller.elections import PeriodicElections
 from node.controller.image.topics import RECOVERING
+from node.controller.partitions import elections
+from node.controller.partitions.elections import PeriodicElections
 from node.ids import MS, NodeId
 from node.records.metadata import ConfigRecord
 from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from node.controller import reassignments
+from node.controller.partitions import reassignments
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import PartitionChangeRecord

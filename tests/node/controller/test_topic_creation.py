@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from node import limits
 from node.controller.decision import RefusedError
-from node.controller.partition_creation import place
+from node.controller.partitions.creation import place
 from node.errors import ErrorCode
 from node.records.metadata import PartitionRecord, RegisterBrokerRecord
 from node.wire.topic_changes import (

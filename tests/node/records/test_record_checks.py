@@ -103,7 +103,7 @@ def test_zstd_of_several_frames_is_opened_to_its_end() -> None:
 
 def test_a_node_that_is_sent_no_zstd_does_not_load_its_library() -> None:
     asked = (
-        "import sys, node.server.__main__, node.combined_node; print('zstandard' in sys.modules)"
+        "import sys, node.server.__main__, node.process_roles; print('zstandard' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 from uuid import UUID
 
 from node.config import NodeConfig
-from node.controller_node import controller_node
 from node.core import Life
 from node.effects import ConnectionClosed, ElectionState, SendToPeer, TimeoutElapsed, Trace
 from node.ids import ConnectionId, Endpoint, NodeId, Now, ReplicaKey
+from node.process_roles import controller_node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.server.real_disk import RealDisk

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from node.broker.descriptions import describe_partitions
+from node.broker.requests.descriptions import describe_partitions
 from node.config import Own
 from node.controller import reads
 from node.controller.image import Image

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
 from node.effects import ElectionState
 from node.ids import Epoch, NodeId, ReplicaKey
 from node.storage.disk import METADATA_DIRECTORY, QUORUM_STATE, CorruptFile

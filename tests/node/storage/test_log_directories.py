@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import DiskStep
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
+from chaos.cluster.sim.disk.journal import DiskStep
 from node.ids import Epoch, LogId, Offset
 from node.records.batch import encode_batch
 from node.storage.checkpoints import CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_STARTS, load_offsets

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from node.ids import LogId, Offset
 from node.storage.checkpoints import HIGH_WATERMARKS, load_offsets, save_offsets
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.sim.sim_disk import SimFile
+from chaos.cluster.sim.disk.disk import SimFile
 from node.ids import Epoch, Offset
 from node.records.batch import DamagedBatch, encode_batch
 from node.storage.segment import find_batch, scan_batches

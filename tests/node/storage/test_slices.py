@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.disk.disk import SimDisk
+from chaos.cluster.sim.disk.filesystem import FileSystem
 from node.effects import SegmentLimits
 from node.ids import Offset
 from node.storage.partition_log import PartitionLog

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Protocol
 
-from node.combined_node import CombinedRole
-from node.controller_node import ControllerRole
 from node.core import Core
 from node.effects import ElectionState
 from node.ids import Offset, ReplicaKey
+from node.process_roles import CombinedRole, ControllerRole
 from node.raft.roles import Role
 from node.storage.view import LogView
 

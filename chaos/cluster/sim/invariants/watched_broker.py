@@ -16,8 +16,8 @@ from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin, Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from chaos.cluster.sim.invariants.rules import Broken, Heard, InvariantViolated
 from node.broker.broker import Broker
-from node.broker.replica import Leading
-from node.broker.replica_manager import HostedPartition
+from node.broker.replicas.manager import HostedPartition
+from node.broker.replicas.replica import Leading
 from node.effects import (
     AppendBatches,
     CreateLogs,

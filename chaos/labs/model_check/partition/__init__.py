@@ -1,6 +1,6 @@
 """Every order of ISR, ELR and high watermark: one partition on three brokers (KIP-966).
 
-The decisions are the node's own: of leaders and followers by `node.broker.replica`, of the
+The decisions are the node's own: of leaders and followers by `node.broker.replicas.replica`, of the
 controller by `node.controller` (registrations, fencing, AlterPartition, configurations, elections,
 unclean recovery). Between them lie a metadata log, which a leader replays when it likes, and
 answers, which may overtake it, be late, or be lost.

@@ -8,12 +8,13 @@ from functools import cache, cached_property
 from uuid import UUID
 
 from node.config import BrokerSettings, Own, RecoveryStrategy
-from node.controller import heartbeats, recovery_rules
+from node.controller import heartbeats
 from node.controller.decision import MIN_ISR, DecisionContext, recovers
 from node.controller.image import Image, Partition
 from node.controller.image.configurations import TOPIC
-from node.controller.partition_changes import change, rules_for
-from node.controller.recovery_rules import Recovery
+from node.controller.partitions import unclean_elections
+from node.controller.partitions.changes import change, rules_for
+from node.controller.partitions.unclean_elections import Recovery
 from node.controller.writes import decide
 from node.ids import ZERO_UUID, NodeId
 from node.records.metadata import (
@@ -196,15 +197,15 @@ class Deciding:
         if strategy is None or decided.partition.has_leader:
             return False
         assert recovers(image, self._settings)
-        return recovery_rules.may_recover(image, decided.partition, strategy)
+        return unclean_elections.may_recover(image, decided.partition, strategy)
 
     def recovered(self, decided: Decided, recovery: Recovery, *, is_late: bool) -> Decided | None:
         """After the election by these answers; None if more of them have to be waited for."""
         strategy = self._settings.recovery_strategy
         assert strategy is not None, "there is no recovery manager"
         context, found = self._context(decided), decided.partition
-        answers = recovery_rules.valid_answers(context, found, recovery)
-        winner = recovery_rules.elected(context.image, found, strategy, answers, is_late=is_late)
+        answers = unclean_elections.valid_answers(context, found, recovery)
+        winner = unclean_elections.elected(context.image, found, strategy, answers, is_late=is_late)
         if winner is None:
             return None
         record = change(KEY, found, found, rules_for(context, KEY, found, winner=winner))

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from chaos.labs.model_check.partition.controller import ALL, KEY, Deciding
 from chaos.labs.model_check.partition.world import LAG, PartitionWorld, ReplicaMachine
-from node.broker.isr import Proposal
-from node.broker.replica import Replica
-from node.controller.recovery_rules import Answer
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.replica import Replica
+from node.controller.partitions.unclean_elections import Answer
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
 from node.wire.alter_partition import (

@@ -13,9 +13,9 @@ from chaos.labs.model_check.partition.controller import (
     Decided,
     first_decided,
 )
-from node.broker.isr import Proposal
-from node.broker.replica import Leading, Replica
-from node.controller.recovery_rules import Answer, Recovery
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.replica import Leading, Replica
+from node.controller.partitions.unclean_elections import Answer, Recovery
 from node.ids import Epoch, NodeId, Offset
 from node.storage.checkpoints import LeaderEpochs
 from node.wire.alter_partition import PartitionResult

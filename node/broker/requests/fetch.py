@@ -13,17 +13,17 @@ from operator import attrgetter
 from random import Random
 
 from node import limits
-from node.broker.fetch_sessions import (
+from node.broker.replicas.isr import RemoteReplica
+from node.broker.replicas.isr_changes import IsrChanges
+from node.broker.replicas.logs import ReplicaLog
+from node.broker.replicas.manager import HostedPartition, PartitionRefusal, ReplicaManager
+from node.broker.requests.fetch_sessions import (
     FetchClock,
     FetchSession,
     FetchSessions,
     SentOffsets,
     place_of,
 )
-from node.broker.isr import RemoteReplica
-from node.broker.isr_changes import IsrChanges
-from node.broker.replica_logs import ReplicaLog
-from node.broker.replica_manager import HostedPartition, PartitionRefusal, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import (
     MS,

@@ -7,7 +7,7 @@ the committed and the proposed one. min.insync.replicas counts the committed one
 
 from dataclasses import replace
 
-from node.broker.fetch_sessions import FetchClock
+from node.broker.requests.fetch_sessions import FetchClock
 from node.ids import Offset
 from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import ANY_EPOCH, IsrMember

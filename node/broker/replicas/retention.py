@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 
-from node.broker.replica_logs import KeptSegment
-from node.broker.replica_manager import HostedPartition, Key, ReplicaManager
+from node.broker.replicas.logs import KeptSegment
+from node.broker.replicas.manager import HostedPartition, Key, ReplicaManager
 from node.config import BrokerRole
 from node.controller.image import Image
 from node.controller.image.topics import INTERNAL

@@ -17,7 +17,7 @@ from dataclasses import field
 
 from node import limits
 from node.broker.lifecycle import Lifecycle
-from node.broker.replica_manager import HostedPartition, Key, ReplicaManager
+from node.broker.replicas.manager import HostedPartition, Key, ReplicaManager
 from node.config import BrokerRole
 from node.effects import DisconnectPeer
 from node.errors import ErrorCode

@@ -29,7 +29,7 @@ from random import Random
 from typing import NewType
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.journal import (
+from chaos.cluster.sim.disk.journal import (
     PAGE,
     ROOT,
     Block,

@@ -6,7 +6,7 @@ This section is DescribeLogDirs: the size of each replica's log, by directory.
 from collections.abc import Iterable, Mapping, Set
 from uuid import UUID
 
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.controller.image import Image, Partition
 from node.controller.image.topics import INTERNAL, Topic, is_legal
 from node.errors import ErrorCode

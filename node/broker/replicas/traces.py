@@ -6,8 +6,8 @@ not which it counted. So the judge can decide again whether the high watermark m
 
 from uuid import UUID
 
-from node.broker.isr import RemoteReplica
-from node.broker.replica import Leading, Replica
+from node.broker.replicas.isr import RemoteReplica
+from node.broker.replicas.replica import Leading, Replica
 from node.ids import NO_EPOCH, LogId, NodeId, Offset, uuid_text
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox

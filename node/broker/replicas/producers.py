@@ -7,7 +7,7 @@ it from the next step on, and is remembered here until then.
 
 from collections import deque
 
-from node.broker.replica_logs import ReplicaLogs
+from node.broker.replicas.logs import ReplicaLogs
 from node.config import BrokerRole
 from node.effects import ForgetProducers
 from node.errors import ErrorCode

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
 
-from node.broker.fetch_sessions import Place
-from node.broker.producers import Producers
-from node.broker.replica import MayJoin, Replica
-from node.broker.replica_logs import (
+from node.broker.replicas.logs import (
     ConfiguredTopics,
     KeptSegment,
     LogPlacement,
@@ -15,13 +12,16 @@ from node.broker.replica_logs import (
     ReplicaLogs,
     TopicSettings,
 )
-from node.broker.replica_traces import (
+from node.broker.replicas.producers import Producers
+from node.broker.replicas.replica import MayJoin, Replica
+from node.broker.replicas.traces import (
     NOTHING,
     Traced,
     trace_damage,
     trace_replica,
     trace_truncation,
 )
+from node.broker.requests.fetch_sessions import Place
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (

@@ -15,14 +15,14 @@ from node.controller.decision import (
     recovers,
     recovery_strategy,
 )
-from node.controller.elections import (
+from node.controller.image import Image, Partition, PartitionKey
+from node.controller.partitions.elections import (
     every_partition,
     find_leaderless,
     over_limit,
     over_limit_result,
     served_of,
 )
-from node.controller.image import Image, Partition, PartitionKey
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId
 from node.lazy_dataclass import dataclass

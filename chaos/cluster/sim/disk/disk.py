@@ -11,8 +11,8 @@ from typing import assert_never
 
 from chaos.cluster.fault_evidence import FORGOTTEN
 from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
-from chaos.cluster.sim.filesystem import Descriptor, FileSystem
-from chaos.cluster.sim.journal import PAGE, DiskStep
+from chaos.cluster.sim.disk.filesystem import Descriptor, FileSystem
+from chaos.cluster.sim.disk.journal import PAGE, DiskStep
 from chaos.conditions import Conditions
 
 

@@ -13,7 +13,7 @@ from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image, Topic
 from node.controller.image.configurations import TOPIC
 from node.controller.image.topics import is_legal
-from node.controller.partition_creation import (
+from node.controller.partitions.creation import (
     Places,
     check_assignment,
     check_room,

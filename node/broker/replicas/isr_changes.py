@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from node.broker.controller_link import ControllerLink
-from node.broker.isr import Proposal
 from node.broker.lifecycle import Lifecycle
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.isr import Proposal
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
 from node.limits import MAX_ELEMENTS

@@ -15,8 +15,8 @@ controller's answer, if its ISR is smaller than all replicas, commits nothing he
 from collections.abc import Callable
 from dataclasses import replace
 
-from node.broker.fetch_sessions import FetchClock
-from node.broker.isr import Isr, Proposal, RemoteReplica
+from node.broker.replicas.isr import Isr, Proposal, RemoteReplica
+from node.broker.requests.fetch_sessions import FetchClock
 from node.controller.image.topics import Partition as PartitionState
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, Epoch, LogPosition, NodeId, Offset

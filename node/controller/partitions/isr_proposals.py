@@ -12,7 +12,7 @@ from dataclasses import replace
 from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image, Partition, PartitionKey
 from node.controller.image.topics import RECOVERING
-from node.controller.partition_changes import change, rules_for
+from node.controller.partitions.changes import change, rules_for
 from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.ids import NodeId

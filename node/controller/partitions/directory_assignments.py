@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from node.controller.decision import Decision, DecisionContext, RefusedError, is_there
 from node.controller.image import Partition, PartitionKey
-from node.controller.partition_changes import change, rules_for, without
+from node.controller.partitions.changes import change, rules_for, without
 from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.records.metadata import DIRECTORIES, PartitionChangeRecord

@@ -14,7 +14,7 @@ from node.controller.decision import (
     recovers,
 )
 from node.controller.image import Partition, PartitionKey
-from node.controller.partition_changes import Election, change, rules_for
+from node.controller.partitions.changes import Election, change, rules_for
 from node.errors import ErrorCode
 from node.ids import MS
 from node.lazy_dataclass import dataclass

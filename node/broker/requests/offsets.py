@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import field
 
 from node import limits
-from node.broker.replica_logs import ReplicaLog
-from node.broker.replica_manager import HostedPartition, ReplicaManager
+from node.broker.replicas.logs import ReplicaLog
+from node.broker.replicas.manager import HostedPartition, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, Epoch, uuid_text
 from node.lazy_dataclass import dataclass

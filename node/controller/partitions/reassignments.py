@@ -2,7 +2,7 @@
 
 A partition under reassignment has both its target replicas and its original ones. It completes as
 soon as an ISR has all targets, and at least the minimum (KIP-966, "Other behaviors" 4); that is
-checked when the ISR changes (`partition_changes`). A new target meanwhile changes which replicas
+checked when the ISR changes (`changes`). A new target meanwhile changes which replicas
 are added and removed; cancelling restores the original ones.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import replace
 from node.controller import decision
 from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image, Partition, PartitionKey
-from node.controller.partition_changes import Election, change, rules_for, without
-from node.controller.partition_creation import check_assignment
+from node.controller.partitions.changes import Election, change, rules_for, without
+from node.controller.partitions.creation import check_assignment
 from node.errors import ErrorCode
 from node.records.metadata import PartitionChangeRecord
 from node.wire.reassignments import (

@@ -16,7 +16,7 @@ says when:
 An answer is used only if it was given in the partition's present leader epoch, in which no replica
 of it can append or truncate anything, and in a broker epoch that is still the broker's. Nothing of
 this is in the log: another active controller begins anew. An election is one more change of the
-partition, by the rules of `partition_changes`.
+partition, by the rules of `changes`.
 
 An operator can ask for either kind of recovery (ElectLeaders 3), whatever the strategy, and is
 answered when the elections that can be held in `TimeoutMs` are committed. What could not be held
@@ -31,8 +31,8 @@ from node.controller.decision import (
     recovers,
 )
 from node.controller.image import Image, Partition, PartitionKey
-from node.controller.partition_changes import change, rules_for
-from node.controller.recovery_rules import (
+from node.controller.partitions.changes import change, rules_for
+from node.controller.partitions.unclean_elections import (
     Answer,
     AnsweredElection,
     Recovery,
