@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import (
     Cluster,
     Described,
@@ -196,17 +197,27 @@ def down(ground: ClusterRef, *, as_json: bool = False) -> int:
 def down_all(runtime: str, *, as_json: bool = False) -> int:
     """Remove every cluster that `up` or `run --keep` left; runs that go on are left alone."""
     names = [each.name for each in RUNTIMES[runtime].standing() if each.keeper is Keeper.USER]
+    removed: list[str] = []
+    troubles: list[str] = []
     for name in names:
         ground = ClusterRef(name=name, runtime=runtime)
-        with ground.attached() as cluster:
-            asyncio.run(cluster.destroy())
+        try:
+            with ground.attached() as cluster:
+                asyncio.run(cluster.destroy())
+        except ClusterError as error:  # the others can be removed all the same
+            troubles.append(str(error))
+            continue
         ground.injected.forget()
+        removed.append(name)
         if not as_json:
             sys.stdout.write(f"cluster {name} was removed\n")
     if as_json:
-        sys.stdout.write(document({"removed": names}, runtime=runtime, target="") + "\n")
+        about = {"removed": removed, "troubles": troubles}
+        sys.stdout.write(document(about, runtime=runtime, target="") + "\n")
     elif not names:
         sys.stdout.write("no cluster is up\n")
+    if troubles:
+        raise OperatorError("\n".join(troubles))
     return 0
 
 

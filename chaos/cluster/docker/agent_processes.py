@@ -210,3 +210,47 @@ def _record_of(pid: int) -> Path:
 def _traced(pid: int) -> bool:
     tasks = list(Path(f"/proc/{pid}/task").glob("*/status"))
     return bool(tasks) and not any("TracerPid:\t0\n" in task.read_text() for task in tasks)
+
+
+# Who holds a disk.
+
+
+_MOST_HOLDERS = 3
+
+
+def holders(device: str, proc: Path = Path("/proc")) -> str:
+    """The processes, in words, that have a block device (`7:3`, as the kernel numbers it) mounted:
+    first those that use something below the mount; else one of each name space that has it. "" if
+    there are none."""
+    users: list[str] = []
+    spaces: dict[str, str] = {}
+    for process in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
+        try:
+            points = _mounted(process / "mountinfo", device)
+            if not points:
+                continue
+            name = f"process {process.name} ({(process / 'comm').read_text().strip()})"
+            space = str((process / "ns" / "mnt").readlink())
+            told = f"{name}, which has it mounted at {points[0]}"
+            spaces.setdefault(space, told)
+            if used := _uses(process, points):
+                users.append(f"{name}, which uses {used}")
+        except OSError:
+            continue  # it has ended, or is none of ours to look into
+    found = users or list(spaces.values())
+    more = len(found) - _MOST_HOLDERS
+    return ", ".join(found[:_MOST_HOLDERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _mounted(mounts: Path, device: str) -> list[str]:
+    lines = (line.split(" ") for line in mounts.read_text().splitlines())
+    return [fields[4] for fields in lines if fields[2] == device]
+
+
+def _uses(process: Path, points: Sequence[str]) -> str:
+    """The first path below a mount that a process stands in or has opened."""
+    for link in (process / "cwd", process / "root", *sorted((process / "fd").glob("*"))):
+        path = str(link.readlink())
+        if any(path == point or path.startswith(f"{point}/") for point in points if point != "/"):
+            return path
+    return ""

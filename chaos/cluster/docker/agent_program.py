@@ -33,6 +33,7 @@ from chaos.cluster.docker.agent_processes import (
     RefusedError,
     end_trouble,
     hold_trouble,
+    holders,
     quiesce,
     resume,
     states,
@@ -119,7 +120,11 @@ def detach(prefix: str) -> list[str]:
 def wait_gone(device: str) -> None:
     """Wait until the kernel has let go of the file system: an earlier start finds the dead one."""
     name = Path(device).name
-    until(lambda: not Path(f"/sys/fs/ext4/{name}").exists(), GONE_WITHIN_S, f"{name} is in use")
+    try:
+        until(lambda: not Path(f"/sys/fs/ext4/{name}").exists(), GONE_WITHIN_S, f"{name} is in use")
+    except RefusedError as error:
+        told = holders(Path(f"/sys/class/block/{name}/dev").read_text().strip())
+        raise RefusedError(f"{error}{f' by {told}' if told else ''}") from None
 
 
 # Power

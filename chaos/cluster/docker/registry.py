@@ -174,10 +174,26 @@ def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None
         ) from error
     except RetryError as error:
         trouble = error.last_attempt.exception()
+        told = _users_of_volumes(client, run_id) or (str(trouble) if trouble else "")
+        step = "end what holds it, and then" if "in use" in told else "try:"
         raise ClusterError(
-            f"something of the run {run_id} could not be removed{f': {trouble}' if trouble else ''}"
-            f"\n  try: kraft-chaos down {run_id}"
+            f"something of the run {run_id} could not be removed{f': {told}' if told else ''}"
+            f"\n  {step} kraft-chaos down {run_id}"
         ) from error
+
+
+def _users_of_volumes(client: docker.DockerClient, run_id: str) -> str:
+    """The containers of others that have a volume of the run, in words; "" if there are none."""
+    found = []
+    for volume in client.volumes.list(filters={"label": f"{label.RUN}={run_id}"}):
+        for user in client.containers.list(all=True, filters={"volume": volume.name}):
+            if user.labels.get(label.RUN) != run_id:
+                pid = user.attrs["State"]["Pid"]
+                found.append(
+                    f"volume {volume.name} is in use by container {user.name}"
+                    + (f" (process {pid})" if pid else "")
+                )
+    return ", ".join(found)
 
 
 def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:

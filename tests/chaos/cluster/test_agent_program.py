@@ -92,3 +92,32 @@ def test_a_process_that_has_ended_sends_no_probe() -> None:
     """Another fault may end it between the plan of a probe and the probe."""
     answer = ask("knock", pid=1 << 22, host="127.0.0.1", port=1, data="00", wait_s=0.1)
     assert answer == {"id": 3, "result": [-1]}
+
+
+def process(proc: Path, number: int, space: str, mounts: str, *, cwd: str = "/") -> None:
+    """As Linux shows one."""
+    place = proc / str(number)
+    (place / "ns").mkdir(parents=True)
+    (place / "fd").mkdir()
+    (place / "mountinfo").write_text(mounts)
+    (place / "comm").write_text(f"name-{number}\n")
+    (place / "ns" / "mnt").symlink_to(space)
+    (place / "cwd").symlink_to(cwd)
+    (place / "root").symlink_to("/")
+
+
+def test_it_names_who_holds_a_disk(tmp_path: Path) -> None:
+    root = "22 1 8:1 / / rw - ext4 /dev/sda rw\n"
+    held = f"{root}99 22 7:3 / /mnt/x rw - ext4 /dev/loop3 rw\n"
+    assert agent_processes.holders("7:3", tmp_path) == ""
+    process(tmp_path, 9, "mnt:[1]", root)
+    process(tmp_path, 10, "mnt:[2]", held)
+    process(tmp_path, 11, "mnt:[2]", held, cwd="/mnt/xy")
+    (tmp_path / "12").mkdir()  # it ends meanwhile
+    found = agent_processes.holders("7:3", tmp_path)
+    assert found == "process 10 (name-10), which has it mounted at /mnt/x"
+    for number in range(20, 25):
+        process(tmp_path, number, "mnt:[2]", held, cwd="/mnt/x/deep")
+    found = agent_processes.holders("7:3", tmp_path)
+    assert found.startswith("process 20 (name-20), which uses /mnt/x/deep, process 21")
+    assert found.endswith(" and 2 more")
