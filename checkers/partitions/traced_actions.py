@@ -23,6 +23,7 @@ from checkers.evidence.image import NO_LEADER, Change, Timeline, epoch_of, node_
 from checkers.evidence.lives import Life, Process, gaps, witness
 from checkers.evidence.partition_logs import columns
 from checkers.evidence.restarts import may_forget
+from checkers.history.events import value_name
 from checkers.partitions.leaderless import committed_kinds
 from checkers.partitions.leaders import shown
 from checkers.partitions.traced_replicas import (
@@ -169,8 +170,9 @@ def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
     )
     text += "watermark"
     text += f"; {more:,} times in all" if more > 1 else ""
-    fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
-    return Violation(text, [{"what": "an answer", "t_ns": at, **fields}])
+    fields = {name: span[name] for name in ("op_id", "key", "offset", "records")}
+    value = value_name(span["value"])
+    return Violation(text, [{"what": "an answer", "t_ns": at, **fields, "value": value}])
 
 
 # --- committed leaders and ISRs ---

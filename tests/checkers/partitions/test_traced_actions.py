@@ -114,7 +114,9 @@ def test_an_answer_comes_after_the_line() -> None:
     made.sent("t-0", 2, 102)
     for node in (1, 2, 3):
         made.replica(node, "t-0", [(0, 100, 3, 0)])
-    assert judged(made, late).verdict is INVALID
+    accused = judged(made, late)
+    assert accused.verdict is INVALID
+    assert accused.witness[0]["value"] == "0/102", "as people read it, not as it is packed"
     made.rows["ops"][-1]["t1"] = 3 * SECOND + MS
     assert judged(made, late).verdict is VALID
 
