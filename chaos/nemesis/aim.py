@@ -25,6 +25,7 @@ from chaos.nemesis.victims import (
     RandomFollower,
     RandomNode,
     SomeNodes,
+    SpareBroker,
     Victim,
     VotersByOneDisk,
 )
@@ -92,6 +93,10 @@ async def resolve(
             elrs = [node for each in await _newest(lookout) for node in each.elr]
             eligible = await _running(cluster, _among(brokers, elrs))
             found = _drawn(eligible or await _running(cluster, brokers), rng)
+        case SpareBroker():
+            newest = await _newest(lookout)
+            spare = [each for each in brokers if any(each not in it.replicas for it in newest)]
+            found = _drawn(await _running(cluster, spare), rng)
         case RandomBroker():
             found = _drawn(await _running(cluster, brokers), rng)
         case AllBrokers():

@@ -124,6 +124,14 @@ class EligibleBroker:
 
 
 @dataclass(frozen=True, slots=True)
+class SpareBroker:
+    """A running broker that is no replica of some partition of clients."""
+
+    def __str__(self) -> str:
+        return "spare-broker"
+
+
+@dataclass(frozen=True, slots=True)
 class RandomBroker:
     def __str__(self) -> str:
         return "random-broker"
@@ -149,6 +157,7 @@ Victim = (
     | PartitionLeader
     | InSyncFollower
     | EligibleBroker
+    | SpareBroker
     | RandomBroker
     | AllBrokers
 )
@@ -161,6 +170,7 @@ _IN_WORDS: dict[type, str] = {
     RandomBroker: "a running broker, drawn",
     AllBrokers: "all running brokers",
     EligibleBroker: "a broker in an ELR, or else a running one, drawn",
+    SpareBroker: "a running broker that is no replica of some partition, drawn",
 }
 
 
@@ -182,4 +192,11 @@ def in_words(victim: Victim) -> str:
     return _IN_WORDS.get(type(victim), str(victim))
 
 
-OF_BROKERS = (PartitionLeader, InSyncFollower, EligibleBroker, RandomBroker, AllBrokers)
+OF_BROKERS = (
+    PartitionLeader,
+    InSyncFollower,
+    EligibleBroker,
+    SpareBroker,
+    RandomBroker,
+    AllBrokers,
+)

@@ -6,6 +6,12 @@ at all. Windows overlap as they fall; some more are aimed at the state that anot
 about: while it lasts, sessions end and ISRs shrink, and the victim is the last replica in sync, or
 eligible. In a few seeds a broker is off for longer than its session, and nothing else happens.
 
+In half of the seeds an operator acts meanwhile: partitions are reassigned, and some of that is
+cancelled, min.insync.replicas is raised and lowered, and where an unclean recovery manager is on
+leaders are elected by request (KIP-966, part two). Its strategy is drawn as well; under None a
+partition that is left without eligible replicas waits for an operator, so there no process ends
+uncleanly.
+
 Only faults under which a correct cluster keeps its promises are drawn: without eligible leader
 replicas no broker's power fails, for that is what they are there for (`last-replica-standing`).
 """
@@ -15,9 +21,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chaos.cluster.interface import DiskSickness, PowerCutMode
+from chaos.cluster.interface import (
+    AlteredMinIsr,
+    DiskSickness,
+    ElectionType,
+    MoveEnd,
+    PowerCutMode,
+)
 from chaos.cluster.targets.node import BOOTSTRAP, DYNAMIC, LISTED, QUORUM, STATIC
-from chaos.cluster.targets.own_brokers import BROKERS, COMBINED, CONTROLLERS, ROLES
+from chaos.cluster.targets.own_brokers import (
+    BROKERS,
+    COMBINED,
+    CONTROLLERS,
+    RECOVERIES,
+    RECOVERY,
+    ROLES,
+)
 from chaos.conditions import Conditions
 from chaos.nemesis.fault import Fault, SwarmSpec
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide, Ways
@@ -25,6 +44,7 @@ from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import FlakyLinks, ShutOut
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
+from chaos.nemesis.kinds.upkeep import ElectLeaders, ReassignPartitions, SetMinIsr
 from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,
@@ -33,6 +53,7 @@ from chaos.nemesis.victims import (
     InSyncFollower,
     PartitionLeader,
     RandomBroker,
+    SpareBroker,
     Victim,
 )
 from chaos.scenario import Scenario, Takes, Trial
@@ -49,6 +70,7 @@ _VICTIMS: tuple[Victim, ...] = (
 _COMBINED_SHARE = 0.2  # the share of seeds in which brokers are the controllers
 _SHORTEST_S, _LONGEST_S = 25, 45
 _MOST_WINDOWS = 12
+_MOST_ACTS = 8
 _OF_GROUPS = "joining-groups"
 _GROUPS_LEAST_S = 20.0  # amid faults: a join waits for 8 s, and a session lasts for 6 s
 # Chores by which groups have members, log starts move, and partitions move.
@@ -130,6 +152,33 @@ _MENACES: Mapping[str, SwarmSpec] = {
 }
 
 
+def _elect(election: ElectionType) -> Fault:
+    return ElectLeaders(victim=RandomBroker(), election=election)
+
+
+def _move(end: MoveEnd) -> Fault:
+    return ReassignPartitions(victim=SpareBroker(), end=end)
+
+
+def _alter(min_isr: AlteredMinIsr) -> Fault:
+    return SetMinIsr(victim=RandomBroker(), min_isr=min_isr)
+
+
+# What an operator does takes no time, but for moves that are cancelled.
+_ACT_S = 0.5
+
+
+def _act(make: Callable[[], Fault], longest_s: float = _ACT_S) -> SwarmSpec:
+    return SwarmSpec(make=lambda _, __: make(), shortest_s=0.1, longest_s=longest_s)
+
+
+_MOVES = tuple(_act(partial(_move, end), longest_s=4.0) for end in MoveEnd)
+_ALTERATIONS = tuple(
+    _act(partial(_alter, value)) for value in AlteredMinIsr if value is not AlteredMinIsr.UNTOUCHED
+)
+_ELECTIONS = tuple(_act(partial(_elect, election)) for election in ElectionType)
+
+
 def trial(
     seed: int,
     duration_s: float | None = None,
@@ -143,6 +192,8 @@ def trial(
     drawn = _settings(_stream(seed, "settings"), count, combined=roles.get(ROLES) == COMBINED)
     settings = {**drawn, **roles}
     schedule = _schedule(seed, duration_s, settings)
+    settings |= _recovery(_stream(seed, "recovery"), settings, schedule)
+    schedule = _with_operator(_stream(seed, "operator"), settings, schedule)
     chores = _chores(_stream(seed, "chores"), schedule.duration_s)
     return Trial(
         nodes=count,
@@ -160,7 +211,8 @@ def _stream(seed: int, what: str) -> random.Random:
 def every_fault() -> tuple[Fault, ...]:
     """One of each kind: all faults that this swarm may draw."""
     rng = random.Random("every fault")
-    return tuple(spec.make(rng, 3) for spec in _MENACES.values())
+    specs = (*_MENACES.values(), *_MOVES, *_ALTERATIONS, *_ELECTIONS)
+    return tuple(spec.make(rng, 3) for spec in specs)
 
 
 # --- what a seed draws ---
@@ -253,6 +305,37 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
 
 
+def _recovery(
+    rng: random.Random, settings: Mapping[str, str], schedule: Schedule
+) -> Mapping[str, str]:
+    """The strategy of the unclean recovery manager, or none in half of the seeds and where a
+    setting says so. Without ELR it has nothing to do."""
+    off, none, *others = RECOVERIES
+    ends = any(each.fault.harm.unclean for each in schedule.windows)
+    drawn = rng.choice((off, off, off, *others, *(others if ends else (none, none))))
+    if RECOVERY in settings or drawn == off or settings["elr"] != "on":
+        return {}
+    return {RECOVERY: drawn}
+
+
+def _with_operator(rng: random.Random, settings: Mapping[str, str], schedule: Schedule) -> Schedule:
+    """In half of the seeds, unless nothing else is to happen."""
+    is_there, last_s = rng.random() < 0.5, schedule.duration_s - _TAIL_S
+    if not is_there or any(each.hold_s >= _SILENT_S for each in schedule.windows):
+        return schedule
+    can_move = int(settings[BROKERS]) > int(settings["replication"])
+    has_manager = settings.get(RECOVERY, RECOVERIES[0]) != RECOVERIES[0]
+    possible = [*_ALTERATIONS, *(_MOVES * can_move), *(_ELECTIONS * has_manager)]
+    acts = [
+        window
+        for spec in rng.sample(possible, rng.choice((1, 2, 3)))
+        for window in at_random(rng, spec, rng.choice((5.0, 10.0, 20.0)), 3, last_s)
+    ]
+    kept = rng.sample(acts, min(len(acts), _MOST_ACTS))
+    windows = sorted((*schedule.windows, *kept), key=lambda it: (it.at_s, it.fault.kind))
+    return replace(schedule, windows=tuple(windows))
+
+
 def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, SwarmSpec]:
     """The kinds of faults that this seed has."""
     left_out = {*(() if settings["elr"] == "on" else _POWER)}
@@ -306,7 +389,8 @@ SWARM_BROKERS = Scenario(
         "clients do, and which faults there are: kills, clean stops, pauses, power cuts, "
         "partitions from all nodes, from brokers or from controllers alone, clients that are shut "
         "out. They hit a partition's leader, an in-sync or an eligible replica of the moment, and "
-        "more of them come while others last. Then all is "
+        "more of them come while others last. In half of the seeds an operator moves partitions, "
+        "alters min.insync.replicas and asks for leaders meanwhile. Then all is "
         "healed, and every replica has to be in sync again. Made for campaigns in virtual time."
     ),
     takes=Takes(brokers=range(3, 6)),

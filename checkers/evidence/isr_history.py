@@ -6,7 +6,8 @@ watermark above its record, came after the record was committed; an answer of a 
 a high watermark at or below the record came before. A topic that was created twice has no history.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,8 +20,10 @@ from numpy.typing import NDArray
 from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.image import Change, Partition
+from checkers.evidence.image import BROKER, TOPIC, Change, Partition
 from checkers.evidence.partition_logs import split
+from checkers.evidence.promised import topic_of
+from checkers.history.asked import MIN_ISR
 
 FOREVER_NS = int(np.iinfo(np.int64).max)
 NEVER_NS = int(np.iinfo(np.int64).min)
@@ -123,20 +126,40 @@ def _history(
         return None
     offsets = np.array([change.offset for change in changes], np.int64)
     answered = _by_broker(answers_about(evidence, key), states)
-    following = [change.min_isr for change in changes[1:]]
-    needed = [change.min_isr for change in changes]
-    lowest = [min(pair) for pair in zip(needed, [*following, needed[-1]], strict=True)]
     not_before = np.maximum(marks.not_before(offsets), _lagging(evidence, answered, len(states)))
     return IsrHistory(
         key=key,
         states=tuple(states),
         offsets=offsets,
-        min_isr=np.maximum(lowest, [change.asked_min_isr for change in changes]),
+        min_isr=np.maximum(
+            list(_lowest(evidence, topic_of(key), changes)),
+            [change.asked_min_isr for change in changes],
+        ),
         not_before=np.maximum.accumulate(not_before),
         known_by=_known_by(answered.values(), marks.known_by(offsets)),
         answered=answered,
         begins_hidden=begins_hidden,
     )
+
+
+def _lowest(evidence: Evidence, topic: str, changes: Sequence[Change]) -> Iterator[int]:
+    """By change, the lowest effective min ISR from it to the next one of the partition: it may be
+    lowered and raised again in between."""
+    found = evidence.timeline
+    assert found is not None, "it has the changes"
+    own, of_all = (TOPIC, topic, MIN_ISR), (BROKER, "", MIN_ISR)
+    in_force: dict[tuple[int, str, str], str | None] = {}
+    settings = deque(each for each in found.settings if each.of in (own, of_all))
+    for change, following in zip(changes, [*changes[1:], None], strict=True):
+        lowest = change.min_isr if following is None else min(change.min_isr, following.min_isr)
+        while settings and (following is None or settings[0].offset < following.offset):
+            setting = settings.popleft()
+            in_force[setting.of] = setting.value
+            if setting.offset > change.offset:
+                value = in_force.get(own) or in_force.get(of_all)
+                least = int(value) if value else evidence.promised.min_isr_of_files
+                lowest = min(lowest, least, len(change.partition.replicas))
+        yield lowest
 
 
 # --- answers about the partition ---

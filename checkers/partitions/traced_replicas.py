@@ -6,7 +6,7 @@ used as committed, the maximal one (p.isr), and the ends of the others' logs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from checkers.array_types import Ints
 from checkers.check import of_brokers, traced
 from checkers.conclusion import Violation
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.image import Change, Timeline
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, witness
 from checkers.evidence.partition_logs import columns
@@ -196,6 +196,8 @@ def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) 
     cuts: dict[tuple[int, PartitionId], list[tuple[int, int]]] = defaultdict(list)
     for cut in evidence.once(traced_partitions).cuts:
         cuts[cut.node, partition_of(cut)].append((cut.t, cut.log_end))
+    for node, partition, t in _left(evidence, found):
+        cuts[node, partition].append((t, 0))
     reigns = _reigns(evidence)
     disks = {(life.node, life.directory) for life in whole}
     stored = {
@@ -234,6 +236,21 @@ def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) 
             if not any(t >= begin and cut < end for t, cut in cuts.get((node, at), ())):
                 violations.append(_uncut(part.slice(index, 1).to_pylist()[0], node, begin))
     return CountedActions(looked_at, violations)
+
+
+def _left(evidence: Evidence, found: Timeline) -> Iterator[tuple[int, PartitionId, int]]:
+    """Each node that a change takes from a partition's replicas, and when it replayed that:
+    it deletes the log then, without a line of its own, and begins an empty one if it is a replica
+    again. What it never traced it learned at some time, perhaps from a snapshot."""
+    replayed: dict[tuple[int, int], int] = {}
+    for process in (process for life in evidence.lives for process in life.processes):
+        for line in process.events("c.record"):
+            replayed.setdefault((process.node, line.offset), line.t)
+    for at, changes in histories(found).items():
+        for change in changes:
+            before, after = change.before, change.after
+            for node in set(before.replicas) - set(after.replicas) if before and after else ():
+                yield node, at, replayed.get((node, change.offset), FOREVER_NS)
 
 
 def _reigns(evidence: Evidence) -> Mapping[PartitionId, list[tuple[int, int, int]]]:

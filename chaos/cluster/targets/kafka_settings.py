@@ -24,6 +24,7 @@ _CHOICES = {
     "unclean": ("off", "on"),
     "defaults": ("quick", "stock"),
     "synced_format": ("on", "off", "waits"),
+    "recovery": ("off",),  # the manager of KIP-966's part two, which no release has
 }
 _COUNTS = (
     "brokers",

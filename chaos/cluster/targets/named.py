@@ -10,6 +10,7 @@ from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, Mixed, mixed
 from chaos.cluster.targets.node import DYNAMIC, NODES, QUORUM, OwnNode
 from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
+from chaos.cluster.targets.own_brokers import RECOVERIES, RECOVERY
 from chaos.cluster.targets.own_settings import own_node
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
@@ -57,10 +58,11 @@ def is_kafka(word: str) -> bool:
 
 def left_to_no_seed(word: str, *, of_brokers: bool) -> Mapping[str, str]:
     """The settings that a seed which draws a cluster leaves alone: Apache Kafka's voters are in the
-    log, and in a swarm of quorums every node is one."""
+    log, it has no unclean recovery manager, and in a swarm of quorums every node is one."""
     if not is_kafka(word):
         return {}
-    return {QUORUM: DYNAMIC} if of_brokers else {"roles": "combined", QUORUM: DYNAMIC}
+    known = {QUORUM: DYNAMIC}
+    return {**known, RECOVERY: RECOVERIES[0]} if of_brokers else {**known, "roles": "combined"}
 
 
 def target_named(

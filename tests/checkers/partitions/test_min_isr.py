@@ -1,13 +1,16 @@
 """P17: sends that were acknowledged while the ISR was too small, by metadata log and answers."""
 
 import random
+from copy import deepcopy
 
 import pytest
 
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import isr_histories
 from checkers.partitions.acknowledged_and_read import acknowledged_with_min_isr
 from checkers.verdict import Verdict
 from tests.support.histories import MS
-from tests.support.kafka_runs import ALL, Cluster, change, started
+from tests.support.kafka_runs import ALL, Cluster, Record, change, config, started
 
 SECOND = 1000  # ms
 SHRUNK = {"isr": [1], "elr": [2, 3]}
@@ -157,3 +160,56 @@ def test_random_courses_of_the_isr(seed: int, stored: bool) -> None:
     result = acknowledged_with_min_isr(cluster.run())
     assert (result.verdict is Verdict.INVALID) == (broken > 0), result.message
     assert result.count <= broken
+
+
+def test_a_min_isr_that_is_lower_for_a_while_between_two_changes() -> None:
+    """The ISR has two of three; the minimum is 3, then 2, and 3 again before the ISR is whole."""
+    minimum = "min.insync.replicas"
+    cluster = started().commit(config(2, "t", minimum, "3")).commit(change("t-0", isr=[1, 2]))
+    for at in (0, 4 * SECOND):
+        asked(cluster, at, isr=[1, 2], elr=[])
+    acknowledged(cluster, 0, 1 * SECOND)
+    cluster.replica(1, "t-0", [(0, 100, 1, 0)])
+    settings = {"min_isr": "2"}
+    whole = [config(2, "t", minimum, "3")], [change("t-0", isr=ALL)]
+    raised = deepcopy(cluster)
+    for records in whole:
+        raised.commit(*records)
+    asked(raised, 5 * SECOND, **WHOLE)
+    assert acknowledged_with_min_isr(raised.run(settings=settings)).verdict is Verdict.INVALID
+    for records in ([config(2, "t", minimum, "2")], *whole):
+        cluster.commit(*records)
+    asked(cluster, 5 * SECOND, **WHOLE)
+    assert acknowledged_with_min_isr(cluster.run(settings=settings)).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_lowest_min_isr_between_changes_is_that_of_every_moment(seed: int) -> None:
+    """Against a walk through all records, with values of the topic, of all brokers, and none."""
+    rng = random.Random(seed)
+    cluster, minimum = started(), "min.insync.replicas"
+    values: dict[tuple[int, str], int] = {}
+    moments: list[list[int]] = [[]]
+    usual = 1
+
+    def in_force() -> int:
+        return min(values.get((2, "t"), values.get((4, ""), usual)), len(ALL))
+
+    def note(record: Record, of: tuple[int, str] | None = None, value: int | None = None) -> None:
+        cluster.commit(record)
+        if of is None:
+            moments.append([])
+        elif value is None:
+            values.pop(of, None)
+        else:
+            values[of] = value
+        moments[-1].append(in_force())
+
+    for number in range(rng.randint(1, 12)):
+        if rng.random() < 0.3:
+            note(change("t-0", isr=rng.choice([[1], [1, 2], ALL]), leaderEpoch=number))
+        else:
+            of, value = rng.choice([(2, "t"), (4, ""), (2, "u")]), rng.choice([1, 2, 3, 9, None])
+            note(config(*of, minimum, None if value is None else str(value)), of, value)
+    found = isr_histories(Evidence(cluster.run(settings={"min_isr": str(usual)})))["t-0"].min_isr
+    assert list(found)[1:] == [min(each) for each in moments[1:]]

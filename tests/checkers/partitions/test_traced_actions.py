@@ -164,6 +164,40 @@ def test_a_node_that_was_killed_may_have_lost_it() -> None:
     assert judged(made, told).verdict is VALID
 
 
+@pytest.mark.parametrize("replays_s", [3, 30, None])
+def test_a_node_that_was_no_replica_for_a_while_has_deleted_its_log(replays_s: int | None) -> None:
+    """Also if it learned that from a snapshot."""
+    made = cluster()
+    told = traces(made)
+    moved_away(made, told, replays_s)
+    cut_off(made, told, tells=False)
+    assert judged(made, told).verdict is VALID
+
+
+def test_a_log_that_was_deleted_before_has_what_was_acknowledged_since() -> None:
+    made = cluster()
+    told = traces(made)
+    moved_away(made, told, 3)
+    cut_off(made, told, tells=False)
+    for row in made.rows["ops"]:
+        row |= {"t0": 5 * SECOND, "t1": 5 * SECOND + MS}
+    result = judged(made, told)
+    assert result.verdict is INVALID
+    assert "node 1 acknowledged 0/101 at offset 1 of t-0" in result.message
+
+
+def moved_away(made: Cluster, told: list[NodeTrace], replays_s: int | None) -> None:
+    """Node 1 is taken from the replicas of t-0, and is one again."""
+    made.commit(change("t-0", leader=2, isr=[2, 3], replicas=[2, 3]))
+    made.commit(change("t-0", replicas=[2, 3, 1]))
+    for trace in told:
+        if trace.node != 1 or replays_s is not None:
+            for offset in (made.end - 2, made.end - 1):
+                at = (replays_s or 3) * SECOND
+                trace.emit("c.record", at, offset=offset, record="PartitionChange")
+    told[1].emit("p.role", 4 * SECOND, role="leader", epoch=1, end=2, hwm=2, **AT)
+
+
 @pytest.mark.parametrize(("tells", "verdict"), [(False, INVALID), (True, VALID)])
 def test_a_longer_log_is_cut_before_its_node_joins(tells: bool, verdict: Verdict) -> None:
     made = cluster()
