@@ -32,7 +32,9 @@ from chaos.nemesis.victims import (
     RandomFollower,
     RandomNode,
     SomeNodes,
+    SpareBroker,
     Victim,
+    VotersByOneDisk,
 )
 
 
@@ -87,10 +89,12 @@ _PLAIN_VICTIMS: tuple[Victim, ...] = (
     *(FollowerThatVoted(voted) for voted in Voted),
     AllFollowers(),
     AllVoters(),
+    VotersByOneDisk(),
     RandomNode(),
     PartitionLeader(),
     InSyncFollower(),
     EligibleBroker(),
+    SpareBroker(),
     RandomBroker(),
     AllBrokers(),
 )

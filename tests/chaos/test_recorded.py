@@ -1,10 +1,12 @@
 """Schedules survive the way to JSON and back."""
 
 import json
+from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
-from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
+from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode, Voted
 from chaos.nemesis.fault import Fault, parameters_of
 from chaos.nemesis.kinds.clocks import ClockRate
 from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
@@ -12,11 +14,24 @@ from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import SlowLinks
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
+from chaos.nemesis.recorded import (
+    NotAScheduleError,
+    fault_from,
+    schedule_from,
+    victim_from,
+    windows_as_json,
+)
 from chaos.nemesis.script import Schedule
-from chaos.nemesis.victims import ControllerLeader, LeaderAnd, OneNode, SomeNodes
-from chaos.scenarios import CONTROLLER_SCENARIOS
-from chaos.scenarios.swarm import trial
+from chaos.nemesis.victims import (
+    ControllerLeader,
+    FollowerThatVoted,
+    LeaderAnd,
+    OneNode,
+    SomeNodes,
+    Victim,
+)
+from chaos.scenario import Trial
+from chaos.scenarios import CONTROLLER_SCENARIOS, swarm, swarm_brokers
 
 
 def back(schedule: Schedule) -> Schedule:
@@ -29,10 +44,25 @@ def test_the_schedule_of_a_story_comes_back(name: str) -> None:
     assert back(plan) == plan
 
 
-def test_the_schedules_of_swarms_come_back() -> None:
+@pytest.mark.parametrize("trial", [swarm.trial, swarm_brokers.trial])
+def test_the_schedules_of_swarms_come_back(trial: Callable[[int], Trial]) -> None:
     for seed in range(50):
         schedule = trial(seed).schedule
         assert back(schedule) == schedule
+
+
+WITH_WORDS: dict[type, Victim] = {
+    FollowerThatVoted: FollowerThatVoted(Voted.ITSELF),
+    SomeNodes: SomeNodes(3),
+    LeaderAnd: LeaderAnd(2),
+    OneNode: OneNode(NodeId(7)),
+}
+
+
+@pytest.mark.parametrize("kind", get_args(Victim), ids=lambda kind: kind.__name__)
+def test_every_victim_comes_back_from_its_word(kind: type) -> None:
+    victim = WITH_WORDS[kind] if kind in WITH_WORDS else kind()
+    assert victim_from(str(victim)) == victim
 
 
 @pytest.mark.parametrize(
