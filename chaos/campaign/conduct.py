@@ -35,6 +35,7 @@ LIMIT_S = 900.0  # of the machine's time; a run that takes longer hangs
 SEEDS_A_PROCESS = 250
 
 _POLL_S = 1.0
+_STARTED = "started"
 _SPAWNED = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold
 
 S = TypeVar("S")
@@ -55,6 +56,7 @@ class _Worker(Generic[S, T]):
     seed: S
     since: float
     begun: int = 0  # seeds
+    is_started: bool = False  # it has imported what it needs: its first seed counts from then on
 
 
 def each_of(
@@ -107,6 +109,7 @@ def _begin(function: Callable[[S], T], seed: S) -> "_Worker[S, T]":
 def _work(function: Callable[[S], T], connection: Connection) -> None:
     """Run by each worker process until it is asked to end."""
     try:
+        connection.send(_STARTED)
         while True:
             connection.send(function(connection.recv()))
     except (EOFError, KeyboardInterrupt):
@@ -122,8 +125,25 @@ def _hand(worker: "_Worker[S, T]", seed: S) -> None:
 def _heard_of(workers: "list[_Worker[S, T]]", limit_s: float) -> "list[_Worker[S, T]]":
     """The workers that answered, died or took too long; waits for a while."""
     ready = multiprocessing.connection.wait([each.connection for each in workers], _POLL_S)
-    late = time.monotonic() - limit_s
-    return [each for each in workers if each.connection in ready or each.since < late]
+    heard = [each for each in workers if each.connection in ready and not _has_started(each)]
+    now = time.monotonic()
+    late = [
+        each for each in workers if now - each.since > (limit_s if each.is_started else LIMIT_S)
+    ]
+    return [*heard, *(each for each in late if each not in heard)]
+
+
+def _has_started(worker: "_Worker[S, T]") -> bool:
+    """Whether what was heard of a worker is that it has started, which takes a starved machine
+    longer than many a seed; if it ended before that, what was heard is its end."""
+    if worker.is_started:
+        return False
+    try:
+        worker.connection.recv()
+    except (EOFError, ConnectionResetError):
+        return False
+    worker.is_started, worker.since = True, time.monotonic()
+    return True
 
 
 def _answer(worker: "_Worker[S, T]", limit_s: float) -> T | Died:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chaos.campaign.conduct import Died, each_of
 
-LIMIT_S = 10.0  # the others begin, import and answer within it, on a starved machine too
+LIMIT_S = 10.0  # in which the others answer, on a starved machine too, once they have started
 
 
 def answer(seed: int) -> str:
