@@ -13,7 +13,7 @@ package of the project.
     config.py           settings, with Kafka's names and defaults
     codec/              encodes and decodes messages and records
     wire/               requests and responses by family; frames to messages and back
-    outbox.py           collects the output of a step; parked requests
+    outbox.py           the output of a step; parked requests; what a poll has to look at
     records/            record batches, and the records in them
     storage/            the files of a node
     raft/               the metadata quorum: elections and replication
@@ -22,7 +22,6 @@ package of the project.
     core.py             the order of a step: the quorum, then the role on top, on messages
     node.py             the whole node, on frames
     process_roles.py    a node that is a controller, a broker, or both
-    dirty.py            the parts of a role that its next poll has to look at
     turn.py             the order of perform, send and flush, for every shell
     server/             the shell with sockets and disks, and `kraft-node`
 """

@@ -12,15 +12,23 @@ The processes and their client libraries are in `workloads.clients`, side tasks 
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
 from checkers.history.asked import TopicShape, idle_topic, loads_topics
 from checkers.history.events import WORD, HistoryKind
-from workloads.chores.all_chores import CHORES
 from workloads.chores.chore import Chore, Tools
+from workloads.chores.groups import CommittingOffsets, JoiningGroups, SyncingCoordinators
+from workloads.chores.records import AskingEpochs, DeletingRecords, LookingUp
+from workloads.chores.topics import (
+    NO_ACTION,
+    AlteringConfigs,
+    DeletingTopics,
+    ReshapingTopics,
+)
+from workloads.chores.transforming import Transforming
 from workloads.clients.administering import RawTopicClient, Topics, have_topics, keep_administering
 from workloads.clients.consuming import Consuming, Pace, Producing, Seen, read_all
 from workloads.clients.library import TopicClient
@@ -36,8 +44,27 @@ from workloads.clients.transactions import EndingTransactions, TransactionCalls,
 from workloads.connection import Driver
 from workloads.leader import PartitionLeaders, TopicPartition
 from workloads.operation_history import MAIN, LogHistory, Tally
+from workloads.wire.client_metrics import Action
 from workloads.wire.produce import ALL
 from workloads.workload import Access, Servers, WorkloadKind, client
+
+# The chores by name.
+
+
+CHORES: Mapping[str, Callable[[Tools], Chore]] = {
+    "asking-epochs": AskingEpochs,
+    "committing-offsets": CommittingOffsets,
+    "deleting-records": DeletingRecords,
+    "deleting-topics": DeletingTopics,
+    "joining-groups": JoiningGroups,
+    "known-operations": partial(AlteringConfigs, action=Action.SET),
+    "looking-up": LookingUp,
+    "reshaping-topics": ReshapingTopics,
+    "syncing-coordinators": SyncingCoordinators,
+    "transforming": Transforming,
+    "unknown-operations": partial(AlteringConfigs, action=NO_ACTION),
+}
+
 
 # How clients append to logs: how many of them, how they send, and to which topics.
 
@@ -70,7 +97,7 @@ class AppendOptions:
     # Acknowledged sends after which a producer commits and stops; 0: never. With several
     # partitions, the first is for such transactions only.
     commit_after: int = 0
-    chores: tuple[str, ...] = ()  # side tasks, by their names in `workloads.chores.all_chores`
+    chores: tuple[str, ...] = ()  # side tasks, by their names in `workloads.append`
     record_bytes: int = 1024
     batch_records: int = 1  # in one send
     rate: float = 0.0

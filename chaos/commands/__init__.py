@@ -12,10 +12,7 @@ maps errors.
     shrink_command.py        minimizes a failing run
     report_command.py        many runs on one page
     list_command.py          lists the scenarios
-    up_command.py            brings up a cluster for manual faults
-    inject_command.py        injects a fault into it
-    heal_command.py          heals all injected faults
-    down_command.py          removes it
+    playground_commands.py   clusters that stay: up, down, inject, heal, ps, logs, shell
     audit_command.py         the durability audit
     model_check_command.py   the model check
     finding_command.py       findings in Apache Kafka

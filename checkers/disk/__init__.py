@@ -1,8 +1,7 @@
 """What nodes left on their disks: the harness's own reader, which shares nothing with `node/`.
 
-    read.py          finds log directories, and reads all disks of a run into tables
+    read.py          finds log directories, and reads all disks of a run into tables; partitions
     metadata_log.py  the metadata log: batches, records, snapshots
-    replicas.py      the partitions of a broker, and the checkpoints beside them
     segments.py      the segments of a log; the small files of a log directory
     batches.py       record batches in a segment
     records.py       control and metadata records

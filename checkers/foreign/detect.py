@@ -1,14 +1,75 @@
 """Recognises the format of a file by how it begins, and reads its operations."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign import etcd_log, jepsen, jepsen_file, porcupine
-from checkers.foreign.entries import Pair, pair
-from checkers.foreign.foreign_values import MalformedError, excerpt
+from checkers.foreign import jepsen, jepsen_file, porcupine
+from checkers.foreign.edn import forms
+from checkers.foreign.entries import NEMESIS, HistoryLine, Pair, pair
+from checkers.foreign.foreign_values import ABSENT, MalformedError, Value, excerpt
 from checkers.foreign.source import CasFailures, NilReads, decode
+from checkers.history.events import EventType
+
+# The log that older Jepsen tests print, as Porcupine's test data has it: fields between blanks.
+#
+#     INFO  jepsen.util - 4       :invoke :cas    [0 3]
+#
+# A process, `:type`, `:f`, the value in EDN and perhaps more, which is not read.
+
+
+_LOG_BEGINNING = "INFO jepsen.util -"
+
+_LINE = re.compile(
+    r"INFO\s+jepsen\.util\s+-\s+([0-9]{1,9}|:nemesis)\s+:(invoke|ok|fail|info)"
+    r"\s+:([^\s,()\[\]{}\";]+)(?:\s+(\S.*))?"
+)
+
+
+def read_text_log(text: str) -> Iterator[HistoryLine]:
+    """Raises MalformedError."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        if not line.endswith("\n"):
+            # `:write 13` cut to `:write 1` would look complete.
+            raise MalformedError(number, "a line that ends", f"{excerpt(line)} (truncated?)")
+        entry = _entry(number, line.strip())
+        if entry is not None:
+            yield entry
+
+
+def _entry(number: int, line: str) -> HistoryLine | None:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        expected = f"'{_LOG_BEGINNING} PROCESS :invoke|:ok|:fail|:info :F VALUE'"
+        raise MalformedError(number, expected, excerpt(line))
+    process, kind, f, rest = found.groups()
+    if process == f":{NEMESIS}":
+        return None
+    return HistoryLine(
+        line=number,
+        type=EventType(kind),
+        process=int(process),
+        f=f,
+        key=ABSENT,
+        value=_value(number, rest),
+    )
+
+
+def _value(number: int, rest: str | None) -> Value:
+    if rest is None:
+        return ABSENT
+    if rest.isdecimal() and rest.isascii() and len(rest) < 19:
+        return int(rest)
+    try:
+        return next(iter(forms(rest, unwrap=False)), (0, ABSENT))[1]
+    except MalformedError as error:
+        error.line = number
+        raise
+
 
 _LOG = re.compile(r"INFO\s+jepsen\.util\s+-")
 _JSON = re.compile(r"""\[?\s*\{\s*("|\})|\[\s*\]""")
@@ -57,7 +118,7 @@ READERS = {
     Format.HISTORY_TXT: _knossos(lambda data: pair(jepsen_file.read_history_txt(decode(data)))),
     Format.JEPSEN_LOG: _knossos(lambda data: pair(jepsen_file.read_jepsen_log(decode(data)))),
     Format.JEPSEN_FILE: _knossos(lambda data: pair(jepsen_file.read(data))),
-    Format.LOG: _porcupine(lambda data: pair(etcd_log.read(decode(data)))),
+    Format.LOG: _porcupine(lambda data: pair(read_text_log(decode(data)))),
     Format.JSON: _plain(lambda data: pair(porcupine.read(decode(data)))),
     Format.PORCUPINE: _porcupine(lambda data: porcupine.read_operations(decode(data))),
     Format.EVENTS: _plain(lambda data: pair(porcupine.read(decode(data)))),
@@ -84,7 +145,7 @@ def detect(data: bytes) -> Format:
     raise MalformedError(
         line,
         "a history: Jepsen's EDN, JSON objects, history.txt, jepsen.log, or lines of "
-        f"'{etcd_log.BEGINNING}'",
+        f"'{_LOG_BEGINNING}'",
         excerpt(begin),
     )
 

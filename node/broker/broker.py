@@ -31,10 +31,9 @@ from node.broker.requests.offsets import ends_of_epochs, list_offsets, replica_l
 from node.broker.requests.produce import ProduceRequests, ProducerIdSource
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
-from node.dirty import Dirty
 from node.effects import OpenListeners, SaveRecoveryPoints
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, LogId, NodeId, Now, Offset
-from node.outbox import Outbox, Parking
+from node.outbox import Dirty, Outbox, Parking
 from node.wire.api import ApiRange
 from node.wire.apis import (
     BROKER_API_RANGES,

@@ -17,7 +17,6 @@ from uuid import UUID
 
 from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
-from node.dirty import Dirty
 from node.effects import ElectionState
 from node.ids import (
     ChannelId,
@@ -30,7 +29,7 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
-from node.outbox import Outbox, Parking
+from node.outbox import Dirty, Outbox, Parking
 from node.raft import deadlines
 from node.raft.common import refuse_to_others
 from node.raft.deadlines import Move

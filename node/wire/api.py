@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_ELEMENTS, MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.wire.reader import quorum_reader, reader
-from node.wire.writer import quorum_writer, writer
+from node.wire.translation import quorum_reader, quorum_writer, reader, writer
 
 Side = Literal["request", "response"]
 # The bytes of our message in a version; None if only kio's classes can make them.

@@ -10,7 +10,7 @@ import pytest
 
 from chaos.cli import main, parser
 from chaos.cluster.interface import Keeper, NodeId, StandingCluster
-from chaos.commands import inject_command
+from chaos.commands import playground_commands
 from chaos.nemesis.kinds import BY_AN_OPERATOR, KINDS
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.disks import SickDisk
@@ -43,7 +43,7 @@ def stand_up(runtime: FakeRuntime, name: str, nodes: int) -> None:
 
 def told_by(line: str) -> dict[str, object]:
     """The fault of a command line."""
-    return fault_as_json(inject_command._fault(parser().parse_args(["inject", *line.split()])))
+    return fault_as_json(playground_commands._fault(parser().parse_args(["inject", *line.split()])))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 
 from chaos.cli import main
 from node.broker.broker import Broker
-from node.dirty import Dirty
 from node.ids import Now
+from node.outbox import Dirty
 from node.raft.raft import QuorumPart, Raft
 from tests.sim.told_runs import told
 

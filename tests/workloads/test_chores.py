@@ -11,8 +11,7 @@ from checkers.history.events import EventType
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory
 from tests.workloads.test_append import FAST, Act, enough, load
-from workloads.append import AppendOptions, AppendWorkload
-from workloads.chores.all_chores import CHORES
+from workloads.append import CHORES, AppendOptions, AppendWorkload
 
 OK = EventType.OK
 

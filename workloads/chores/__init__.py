@@ -1,7 +1,6 @@
 """Chores: side tasks of clients of logs, beside sending and polling.
 
 chore.py                 the interface of a chore
-all_chores.py            the chores by name
 topics.py                alters a configuration, and asks for the quorum's epoch between; creates
                          and deletes topics; asks brokers which topics they know; adds partitions,
                          and moves them between brokers

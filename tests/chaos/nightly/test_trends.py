@@ -10,8 +10,7 @@ import pytest
 from chaos.nightly.forms import as_markdown, as_message, as_text
 from spark_reports.ledger import LedgerRow, Night
 from spark_reports.morning import render_morning
-from spark_reports.nights import compare_nights
-from spark_reports.trends import more_often, slower_than
+from spark_reports.nights import compare_nights, more_often, slower_than
 from tests.chaos.nightly.rows import green, night, red, void
 
 NIGHTS, SUBJECTS, SERIES, RATES = 15, 20, 60, 20
