@@ -293,7 +293,7 @@ STRANDED_PARTITION = Scenario(
         "operator alters the topic's min.insync.replicas, and 2 and 1 are started. KIP-966 empties "
         "the ELR only where the ISR has the new minimum, which an empty one never has. Apache "
         "Kafka empties it at any change, and the last known leader with it (ClearElrRecord): no "
-        "broker may be elected then, whoever is back. On the other sides the same value is set "
+        "broker may be elected then, whichever is back. On the other sides the same value is set "
         "again, or none."
     ),
     takes=TWO_OF_THREE,
