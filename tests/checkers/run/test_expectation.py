@@ -1,11 +1,13 @@
 """A run is as expected where the check that was named saw what was named, as often as was said."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from chaos.scenarios import SCENARIOS
 from checkers.all_checks import CHECKS
+from checkers.conclusion import STARVED
 from checkers.run.expectation import Bound, Expectation, expectation_of
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict, worst
 
@@ -68,6 +70,20 @@ def valid(**facts: EventValue) -> Judgement:
                 row("Q2", Verdict.ERROR, "KeyError"),
             ],
             "Q2 failed itself: KeyError",
+        ),
+        (
+            [
+                row("log-durability", Verdict.INVALID, "lost-write: 1, is gone"),
+                replace(row("P10", Verdict.ERROR, "it starved"), facts={STARVED: 1.0}),
+            ],
+            "",
+        ),
+        (
+            [
+                row("log-durability", Verdict.INVALID, "lost-write: 1, is gone"),
+                row("P10", Verdict.ERROR, "KeyError"),
+            ],
+            "P10 failed itself: KeyError",
         ),
         ([row("log-durability", Verdict.VALID)], f"valid, expected {LOST}"),
         ([row("run", Verdict.ERROR)], f"error, expected {LOST}"),
