@@ -74,7 +74,7 @@ def valid(**facts: EventValue) -> Judgement:
         (
             [
                 row("log-durability", Verdict.INVALID, "lost-write: 1, is gone"),
-                replace(row("P10", Verdict.ERROR, "it starved"), facts={STARVED: 1.0}),
+                replace(row("P10", Verdict.ERROR, "it starved"), facts={STARVED: "much"}),
             ],
             "",
         ),
