@@ -1,6 +1,6 @@
 """Chores: what clients may do beside sending and polling, each in its own log or topics.
 
-A module is a chore, and `all_chores.py` lists them by name.
+`workloads.append.CHORES` lists them by name.
 """
 
 from collections.abc import Callable, Sequence
