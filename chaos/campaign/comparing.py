@@ -42,6 +42,7 @@ from checkers.page.comparison import (
     beside,
     gaps,
     partition_changes,
+    records_lost,
     render_comparison,
     render_overview,
 )
@@ -283,6 +284,8 @@ def _as_text(found: Compared, out: Path) -> str:
             elif mismatch := side.expected.mismatch(run.judgement):
                 lines.append(f"  not as expected: {mismatch}")
         lines.append(f"  a run took {side.took.in_words()}")
+        if (lost := records_lost(side, DURABILITY)) is not None:
+            lines.append(f"  records lost: {lost.in_words()}")
         lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
     lines += [line for each in beside(found.sides) for line in as_lines(each)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
@@ -307,6 +310,7 @@ def _as_json(found: Compared) -> Mapping[str, object]:
             "as_expected": side.as_expected,
             "counted": side.counted,
             "interval": wilson(side.as_expected, side.counted),
+            "records_lost": _lost_json(side),
             "gaps": {name: asdict(gap) for name, gap in _gaps(side)},
             "runs": [_run_json(side, run) for run in side.runs],
         }
@@ -314,6 +318,11 @@ def _as_json(found: Compared) -> Mapping[str, object]:
     ]
     both = [_beside_json(each) for each in beside(found.sides)]
     return {"scenario": found.name, "page": found.href, "sides": rows, "beside": both}
+
+
+def _lost_json(side: ComparedSide) -> Mapping[str, object] | None:
+    lost = records_lost(side, DURABILITY)
+    return None if lost is None else {**asdict(lost), "interval": wilson(lost.runs, lost.of_runs)}
 
 
 def _beside_json(each: Beside) -> Mapping[str, object]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
-from statistics import median
+from statistics import median, quantiles
 
 import pyarrow.compute as pc
 
@@ -182,18 +182,58 @@ class ComparedSide:
         return self.expected.holds(run.judgement)
 
 
+_FOR_P99 = 100  # runs: with fewer, the 99th percentile is the most of all
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """In seconds: median, least and most of all runs."""
+    """In seconds: median, least, most and 99th percentile of all runs (None: too few of them)."""
 
     median: float
     least: float
     most: float
+    p99: float | None = None
 
     def in_words(self) -> str:
         if self.least == self.most:
             return f"{self.median:.1f} s"
-        return f"{self.median:.1f} s ({self.least:.1f}-{self.most:.1f})"
+        tail = "" if self.p99 is None else f", p99 {self.p99:.1f} s"
+        return f"{self.median:.1f} s ({self.least:.1f}-{self.most:.1f}){tail}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsLost:
+    """Acknowledged records that are gone, allowed or not, of all runs that count; and of how many
+    runs they are. Within a run losses are of one cause, so the bounds are those of the runs."""
+
+    records: int
+    acknowledged: int
+    runs: int
+    of_runs: int
+
+    def in_words(self) -> str:
+        told = f"{self.records:,} of {self.acknowledged:,}"
+        return f"{told}, in {in_words(self.runs, self.of_runs)} runs"
+
+
+def records_lost(side: ComparedSide, check: str) -> RecordsLost | None:
+    """By the facts of that check; None if no run has them."""
+    found = []
+    for run in side.runs:
+        for result in run.judgement.results if not run.doubt else ():
+            if result.check == check and result.facts:
+                numbers = (
+                    result.facts.get(name) for name in ("lost", "allowed_loss", "acknowledged")
+                )
+                found.append([each if isinstance(each, int) else 0 for each in numbers])
+    if not found:
+        return None
+    return RecordsLost(
+        records=sum(lost + allowed for lost, allowed, _ in found),
+        acknowledged=sum(acknowledged for _, _, acknowledged in found),
+        runs=sum(lost + allowed > 0 for lost, allowed, _ in found),
+        of_runs=len(found),
+    )
 
 
 def gaps(side: ComparedSide, name: str) -> Gap | None:
@@ -204,7 +244,13 @@ def gaps(side: ComparedSide, name: str) -> Gap | None:
 
 
 def _gap(seconds: Sequence[float]) -> Gap:
-    return Gap(median=median(seconds), least=min(seconds), most=max(seconds))
+    is_enough = len(seconds) >= _FOR_P99
+    return Gap(
+        median=median(seconds),
+        least=min(seconds),
+        most=max(seconds),
+        p99=quantiles(seconds, n=100, method="inclusive")[-1] if is_enough else None,
+    )
 
 
 def beside(sides: Sequence[ComparedSide]) -> list[Beside]:
@@ -255,13 +301,17 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
         ("", ["a run took", *(side.took.in_words() for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
+    lost = [records_lost(side, facts_of) for side in sides]
+    if any(lost):
+        cells = (each.in_words() if each is not None else units.NOTHING for each in lost)
+        rows.append(("", ["records lost", *cells]))
     rows += [("", [label, *cells]) for label, cells in _numbers(sides)]
     facts = [_facts(judgement, facts_of) for judgement in first]
     for fact in dict.fromkeys(fact for known in facts for fact in known):
         if all(known.get(fact) == "0" for known in facts):
             continue  # no difference if it happened nowhere
-        cells = (known.get(fact, units.NOTHING) for known in facts)
-        rows.append(("", [fact.replace("_", " "), *cells]))
+        values = (known.get(fact, units.NOTHING) for known in facts)
+        rows.append(("", [f"{fact.replace('_', ' ')}, first run", *values]))
     return rows
 
 

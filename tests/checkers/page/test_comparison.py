@@ -7,8 +7,10 @@ from checkers.page.comparison import (
     Compared,
     ComparedSide,
     Gap,
+    RecordsLost,
     SideRun,
     gaps,
+    records_lost,
     render_comparison,
     render_overview,
 )
@@ -49,6 +51,42 @@ def test_a_number_is_told_over_all_runs_of_a_side() -> None:
     slow = side("slow", {TOPICS: 30.2}, {TOPICS: 31.0}, {TOPICS: 29.9}, {})
     assert gaps(slow, TOPICS) == Gap(median=30.2, least=29.9, most=31.0)
     assert gaps(side("none", {}), TOPICS) is None
+
+
+def test_the_99th_percentile_is_told_of_a_hundred_runs_and_more() -> None:
+    many = side("many", *({TOPICS: float(number)} for number in range(101)))
+    found = gaps(many, TOPICS)
+    assert found == Gap(median=50.0, least=0.0, most=100.0, p99=99.0)
+    assert found is not None
+    assert found.in_words() == "50.0 s (0.0-100.0), p99 99.0 s"
+    few = side("few", *({TOPICS: float(number)} for number in range(99)))
+    found = gaps(few, TOPICS)
+    assert found is not None
+    assert found.p99 is None
+
+
+def lossy(*numbers: tuple[int, int, int]) -> ComparedSide:
+    """A run for each of lost, allowed and acknowledged records."""
+    made = side("lossy", *({} for _ in numbers))
+    runs = []
+    for run, (lost, allowed, acknowledged) in zip(made.runs, numbers, strict=True):
+        facts = {"lost": lost, "allowed_loss": allowed, "acknowledged": acknowledged}
+        told = judgement(replace(VALID, check="log-durability", facts=facts))
+        runs.append(replace(run, judgement=told))
+    return replace(made, runs=tuple(runs))
+
+
+def test_lost_records_are_counted_over_all_runs_that_count() -> None:
+    found = records_lost(lossy((0, 56, 1042), (0, 0, 1018), (3, 70, 1045)), "log-durability")
+    assert found == RecordsLost(records=129, acknowledged=3105, runs=2, of_runs=3)
+    assert found.in_words() == "129 of 3,105, in 2 of 3 (21-94 %) runs"
+    assert records_lost(side("none", {}), "log-durability") is None
+    one = lossy((0, 56, 1042), (0, 0, 1018))
+    aside = replace(one, runs=(replace(one.runs[0], doubt="it is void"), one.runs[1]))
+    found = records_lost(aside, "log-durability")
+    assert found == RecordsLost(records=0, acknowledged=1018, runs=0, of_runs=1)
+    page = render_comparison("which", "strategies", (one,), "log-durability")
+    assert "56 of 2,060, in 1 of 2 (9-91 %) runs" in page
 
 
 def _valid(bound: Bound) -> Expectation:
