@@ -6,7 +6,7 @@ from chaos.cluster.interface import Designated, ElectionType
 from chaos.nemesis.awaited import Acknowledged, IsrIs, Leaderless, Led, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill, Pause
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.kinds.upkeep import ElectLeaders
 from chaos.nemesis.script import Begin, End, Rest, Script, Until, UntilLed
 from chaos.nemesis.victims import ControllerLeader
@@ -100,6 +100,15 @@ UNCLEAN_RECOVERY = Scenario(
 
 _OLDER_LOG_SCRIPT = Script(
     steps=(
+        # Any broker may be the first leader; 1 has to be.
+        Until(condition=Acknowledged(50)),
+        Begin(name="third away", fault=Terminate(victim=THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second away", fault=Terminate(victim=SECOND)),
+        Until(condition=Led((1,))),
+        End(name="third away"),
+        End(name="second away"),
+        Until(condition=Whole(3)),
         Until(condition=Acknowledged(200)),
         Begin(name="cut", fault=NetworkPartition(victim=LAST, peers=OtherSide.BROKERS)),
         Until(condition=IsrIs((1,))),
