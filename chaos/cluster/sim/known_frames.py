@@ -1,9 +1,10 @@
 """Avoids decoding again what nodes fetch from each other, where it arrives as it was sent.
 
 Nor is an answer to two followers encoded twice, nor a repeated request of a client decoded again.
-Both ends live in this process, and decoding was a tenth of the cost of a run. A frame is known by
-all its bytes: a damaged or foreign one is decoded. So is one in some known frames, which must equal
-what it was encoded from.
+Both ends live in this process. The bar that needs this is the simulator's pace: without it a run
+takes a tenth longer with brokers, and 7 % longer without. A frame is known by all its bytes: a
+damaged or foreign one is decoded. So is one in some known frames, which must equal what it was
+encoded from.
 """
 
 from collections.abc import Hashable
