@@ -240,6 +240,19 @@ class Enterable(Protocol):
 
 
 @runtime_checkable
+class Capturing(Protocol):
+    def require_capture(self) -> None:
+        """Raises SetupError without the means."""
+
+    async def capture(self) -> None:
+        """Record all packets of the links from now on."""
+
+    async def captured(self, into: Path) -> None:
+        """Write what was recorded so far, a file for each link (`1-2.pcap`: what node 1 asked of
+        node 2, and the answers)."""
+
+
+@runtime_checkable
 class LogReading(Protocol):
     async def log(self, node: NodeId) -> str:
         """What all processes of a node have printed so far, whether one runs or not."""

@@ -151,6 +151,12 @@ def add_ending(command: Parser) -> None:
         "the commands that look at it and end it are printed",
     )
     command.add_argument(
+        "--pcap",
+        action="store_true",
+        help="record the packets of every link, for Wireshark: pcap/1-2.pcap in the run's "
+        "directory has what node 1 asked of node 2 (kraft-chaos setup --pcap has the means)",
+    )
+    command.add_argument(
         "--stop-at-first",
         action="store_true",
         help="judge what clients saw so far every few seconds, beside the run, and end the run at "
@@ -290,4 +296,5 @@ def choices_for(
         keep=parsed.keep,
         keep_on_failure=parsed.keep_on_failure,
         stop_at_first=parsed.stop_at_first,
+        pcap=parsed.pcap,
     )

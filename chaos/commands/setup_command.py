@@ -67,6 +67,9 @@ def _add_setup(commands: Commands) -> None:
             kraft-chaos setup --target kafka:libs/    the jars of a build of yours""",
     )
     arguments.add_target(command)
+    command.add_argument(
+        "--pcap", action="store_true", help="also an image with tcpdump, which `run --pcap` needs"
+    )
     arguments.add_json(command, "the steps that were taken")
 
 
@@ -83,7 +86,7 @@ def run_setup(parsed: argparse.Namespace) -> int:
         steps.append(text)
         progress.tell(text)
 
-    prepare(tell, release_of(parsed.target), of_both=is_mixed(parsed.target))
+    prepare(tell, release_of(parsed.target), of_both=is_mixed(parsed.target), pcap=parsed.pcap)
     progress.end()
     if parsed.json:
         sys.stdout.write(document({"steps": steps}, target=parsed.target) + "\n")

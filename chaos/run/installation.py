@@ -15,11 +15,13 @@ from chaos.setup import docker_engine, images, kafka_image, node_image
 from chaos.setup.shell import Tell, cache_dir, repository, runtime_dir
 
 
-def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None:
+def prepare(
+    progress: Tell, release: str = "", *, of_both: bool = False, pcap: bool = False
+) -> None:
     """Engine, images, warm caches. Safe when two run at once; SetupError says what failed.
 
     With a `release` of Apache Kafka, its image as well; `of_both`: and one with both it and our
-    node.
+    node. `pcap`: and one that records packets.
     """
     with _alone("setup", progress):
         docker_engine.ensure(progress)
@@ -32,6 +34,8 @@ def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None
                 _ensure(
                     client, node_image.recipe(client, kafka_image.name(client, release)), progress
                 )
+            if pcap:
+                _ensure(client, images.pcap_recipe(images.base_id(client)), progress)
             _power(client, progress)
         finally:
             client.close()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
+from chaos.cluster.powers import Capturing
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.errors import OperatorError, UsageError
 from chaos.interrupt import Interrupt, signals_to
@@ -109,6 +110,8 @@ async def _run(
         cluster = _cluster(plan, directory, world)
         plan = _possible(plan, cluster, progress)
         _require_powers(plan, cluster)
+        if plan.pcap and isinstance(cluster, Capturing):
+            cluster.require_capture()
         runner = Runner(
             plan=plan,
             cluster=cluster,

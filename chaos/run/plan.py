@@ -39,6 +39,7 @@ class RunPlan:
     keep: bool = False
     keep_on_failure: bool = False  # as it was, unless the verdict is valid
     stop_at_first: bool = False  # violation
+    pcap: bool = False  # record the packets of all links
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
 
     @property

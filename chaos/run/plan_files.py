@@ -118,7 +118,7 @@ def replay_line(run: str) -> str:
 
 def _comparable(plan: RunPlan) -> RunPlan:
     told = replace(plan.settled(), side="", cluster_name="")
-    return replace(told, keep=False, keep_on_failure=False, stop_at_first=False)
+    return replace(told, keep=False, keep_on_failure=False, stop_at_first=False, pcap=False)
 
 
 def _choices(plan: RunPlan) -> Choices:

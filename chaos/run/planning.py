@@ -118,6 +118,7 @@ class Choices:
     keep: bool = False
     keep_on_failure: bool = False
     stop_at_first: bool = False
+    pcap: bool = False
 
 
 def plan_of(choices: Choices) -> RunPlan:
@@ -147,6 +148,7 @@ def plan_of(choices: Choices) -> RunPlan:
         keep=choices.keep,
         keep_on_failure=choices.keep_on_failure,
         stop_at_first=choices.stop_at_first,
+        pcap=choices.pcap,
         mutation=choices.mutation,
         file=choices.file,
     )
@@ -383,8 +385,12 @@ def _require_own_app(plan: RunPlan) -> None:
 
 
 def _require_kept(plan: RunPlan) -> None:
-    """Raises UsageError for a simulated cluster that is to stay, or to stop at a moment."""
-    asked = (("--keep-on-failure", plan.keep_on_failure), ("--stop-at-first", plan.stop_at_first))
+    """Raises UsageError for what is to be had of a simulated cluster, and is not there."""
+    asked = (
+        ("--keep-on-failure", plan.keep_on_failure),
+        ("--stop-at-first", plan.stop_at_first),
+        ("--pcap", plan.pcap),
+    )
     for flag, is_asked in asked:
         if is_asked and plan.runtime == SIM:
             raise UsageError(

@@ -33,6 +33,7 @@ from chaos.cluster.interface import (
     UnaskedEnd,
     Watched,
 )
+from chaos.cluster.powers import Capturing
 from chaos.interrupt import Interrupt, SignalledError, signals_raise
 from chaos.nemesis.fault import Hit
 from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, VotersStuckError
@@ -360,10 +361,16 @@ class Runner:
 
     async def _create(self) -> None:
         with self._phases.timed("create", "creating the cluster"):
-            if self._plan.coming_up is None:
+            if self._plan.coming_up is None and not self._plan.pcap:
                 await self._cluster.create()
             else:
                 await self._cluster.prepare()
+            if self._plan.pcap:
+                assert isinstance(self._cluster, Capturing), "refused by the plan"
+                await self._cluster.capture()
+                if self._plan.coming_up is None:
+                    await self._cluster.start_all()
+                    await self._cluster.until_ready()
         self._tell_reaped()
         self._note_images()
 
@@ -417,6 +424,8 @@ class Runner:
                 )
 
     async def _collect_and_count(self) -> None:
+        if self._plan.pcap and isinstance(self._cluster, Capturing):
+            await self._cluster.captured(self._directory / "pcap")
         collected = await collect(
             self._cluster, self._directory, keeps=self._plan.may_stay, syncs=self._syncs
         )

@@ -108,6 +108,14 @@ def _mutations() -> dict[str, bytes]:
     return {f"{_PROGRAM}chaos/__init__.py": b"", **files}
 
 
+def pcap_recipe(base: str) -> Recipe:
+    return Recipe(
+        repository="kraft-chaos/pcap",
+        base=base,
+        files={"Dockerfile": _compose("pcap", "Dockerfile")},
+    )
+
+
 def toxiproxy_recipe(binary: bytes) -> Recipe:
     files = {"Dockerfile": _compose("toxiproxy", "Dockerfile"), "toxiproxy-server": binary}
     return Recipe(repository="kraft-chaos/toxiproxy", base="", files=files)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import docker
-from docker.errors import APIError, ContainerError
+from docker.errors import APIError
 
 from chaos.releases import IMAGE, setup_command
 from chaos.setup import images
@@ -91,14 +91,17 @@ def examine(client: docker.DockerClient, build: str) -> list[Need]:
 
 def _looked_into(client: docker.DockerClient, image: str) -> tuple[str, str]:
     """What an image has, and why that is not Kafka's layout."""
+    container = client.containers.create(
+        image, ["-c", _LOOK], entrypoint="sh", user="0:0", network_mode="none"
+    )
     try:
-        told = client.containers.run(
-            image, ["-c", _LOOK], entrypoint="sh", user="0:0", remove=True, network_mode="none"
-        ).decode(errors="replace")
-    except ContainerError as error:
-        told = str(error.stderr)
+        container.start()
+        container.wait()
+        told = container.logs().decode(errors="replace")
     except APIError as error:
         return "", f"it does not start: {error.explanation}"
+    finally:
+        container.remove(force=True)
     java = _JAVA.search(told)
     jars = [line for line in told.splitlines() if line.endswith(".jar")]
     if java is None or int(java[1]) < OLDEST_JAVA:

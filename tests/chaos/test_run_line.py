@@ -28,7 +28,7 @@ from workloads.workload import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"
-    " --keep-on-failure --stop-at-first --app mine.sh"
+    " --keep-on-failure --stop-at-first --pcap --app mine.sh"
     " --client librdkafka --topic-client librdkafka-unwaited --out there --mutation Q-ZOMBIE"
     " --target kafka:4.1.0 --set elr=off --set controllers=3 --runtime docker"
     f" --scenario-file {shlex.quote(__file__)}"
@@ -60,6 +60,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         keep=True,
         keep_on_failure=True,
         stop_at_first=True,
+        pcap=True,
         app="mine.sh",
         target="kafka:4.1.0",
         runtime="docker",

@@ -14,6 +14,7 @@ from docker.models.containers import Container
 
 from chaos.cluster.cluster_errors import ClusterError, FailedPart, MachineryError
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of
+from chaos.cluster.docker.capture import image_of, save_capture, start_capture
 from chaos.cluster.docker.containers import CHANGED_FILE
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.docker.machinery_watch import MachineryWatch, no_engine
@@ -306,6 +307,15 @@ class DockerCluster(OfTarget[Target]):
 
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
+
+    def require_capture(self) -> None:
+        image_of(self._client)
+
+    async def capture(self) -> None:
+        await self._gate.run(start_capture, self._client, self._parts.proxy, self._labels)
+
+    async def captured(self, into: Path) -> None:
+        await self._gate.run(save_capture, self._client, self._labels, self.topology, into)
 
     def container(self, node: NodeId) -> str:
         return str(self._parts.containers[node].name)

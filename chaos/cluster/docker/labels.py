@@ -19,6 +19,7 @@ class ContainerRole(StrEnum):
     FORMAT = "format"
     PROXY = "proxy"
     AGENT = "agent"
+    PCAP = "pcap"
 
 
 class Owner(StrEnum):
