@@ -166,6 +166,7 @@ _IN_WORDS: dict[type, str] = {
     RandomFollower: "a voter that follows, drawn",
     AllFollowers: "all voters that follow",
     AllVoters: "all voters, the leader first",
+    VotersByOneDisk: "all voters that vote by one disk",
     RandomNode: "a running node, drawn",
     RandomBroker: "a running broker, drawn",
     AllBrokers: "all running brokers",
