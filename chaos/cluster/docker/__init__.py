@@ -7,7 +7,6 @@ assembly.py         makes the parts of a cluster, or finds them again
 containers.py       networks and containers: nodes, proxy, formatting
 loop_disks.py       loop disks of nodes
 labels.py           the labels by which the parts of a run are found
-identity.py         target and cluster id of a running cluster, from its labels
 registry.py         which runs live; removes what dead runs left; saves nodes' logs and disks
 node_processes.py   starts, stops, kills and pauses nodes; finds those that ended unasked
 readiness.py        waits until nodes answer; work in threads; votes on disks

@@ -30,8 +30,7 @@ from chaos.cluster.docker.containers import (
     start_proxy_on_free_ports,
     subnet_of,
 )
-from chaos.cluster.docker.identity import labels_of, target_of
-from chaos.cluster.docker.labels import ContainerRole, RunLabels
+from chaos.cluster.docker.labels import ContainerRole, RunLabels, labels_of, target_of
 from chaos.cluster.docker.loop_disks import create_loop_disks, create_plain_volumes, devices_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, NodeId

@@ -25,8 +25,7 @@ from chaos.cluster.docker.containers import (
     format_disks,
     format_properties_file,
 )
-from chaos.cluster.docker.identity import CLUSTER_ID
-from chaos.cluster.docker.labels import RunLabels
+from chaos.cluster.docker.labels import CLUSTER_ID, RunLabels
 from chaos.cluster.docker.loop_disks import GID, UID
 from chaos.cluster.docker.registry import save_disk
 from chaos.cluster.interface import Address, FaultEvidence, NodeId

@@ -1,10 +1,17 @@
-"""The labels by which any process finds all parts of a run."""
+"""The labels by which any process finds all parts of a run, and reads the target and the id of a
+running cluster from its nodes."""
 
+import json
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from chaos.cluster.targets.named import NODE as OWN_NODE
+from chaos.cluster.targets.named import target_named
+from chaos.cluster.targets.target import Target
 
 RUN: Final = "kraft-chaos.run"
 USER: Final = "kraft-chaos.user"
@@ -12,6 +19,9 @@ OWNER: Final = "kraft-chaos.owner"
 ROLE: Final = "kraft-chaos.role"
 NODE: Final = "kraft-chaos.node"
 DIRECTORY: Final = "kraft-chaos.directory"
+TARGET: Final = "kraft-chaos.target"
+SETTINGS: Final = "kraft-chaos.settings"
+CLUSTER_ID: Final = "kraft-chaos.cluster-id"
 
 
 class ContainerRole(StrEnum):
@@ -59,3 +69,14 @@ def prefix(run_id: str) -> str:
 def user() -> str:
     """Lock files are per user and machine, so the runs of others cannot be judged dead."""
     return f"{os.getuid()}@{socket.gethostname()}"
+
+
+def labels_of(target: Target, cluster_id: str) -> dict[str, str]:
+    settings = json.dumps(dict(target.settings), sort_keys=True)
+    return {TARGET: target.word, SETTINGS: settings, CLUSTER_ID: cluster_id}
+
+
+def target_of(labels: Mapping[str, str]) -> Target:
+    """The target that wrote these labels; a planted bug and time-outs only matter when it is
+    started."""
+    return target_named(labels.get(TARGET, OWN_NODE), json.loads(labels.get(SETTINGS, "{}")))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.cluster.docker.identity import labels_of, target_of
+from chaos.cluster.docker.labels import labels_of, target_of
 from chaos.cluster.interface import Address, NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings

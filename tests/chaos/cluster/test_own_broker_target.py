@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker.identity import labels_of, target_of
+from chaos.cluster.docker.labels import labels_of, target_of
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.named import layout
 from chaos.cluster.targets.node import PROGRAM, OwnNode

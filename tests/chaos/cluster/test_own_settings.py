@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.docker.identity import labels_of, target_of
+from chaos.cluster.docker.labels import labels_of, target_of
 from chaos.cluster.interface import Address, NodeId, Roles
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import layout, target_named
