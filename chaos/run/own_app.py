@@ -132,10 +132,14 @@ class OwnApp:
         """Until it closes its output: keep each line, with the time of the run."""
         assert process.stdout is not None
         with (self.directory / HISTORY).open("ab") as history:
-            while line := await process.stdout.readline():
-                life.lines += 1
-                history.write(self._kept(line, life.phase))
-                history.flush()  # so that each look at a run under way finds whole lines
+            try:
+                while line := await process.stdout.readline():
+                    life.lines += 1
+                    history.write(self._kept(line, life.phase))
+                    history.flush()  # so that each look at a run under way finds whole lines
+            except ValueError:  # the rest of it could not be told from lines
+                history.write(b"a line of more than 1 MiB, and the application was ended\n")
+                self._signal(process, signal.SIGKILL)
         life.exit_code = await process.wait()
         life.until_ns = self.clock.now_ns()
         if not life.asked and (life.phase == MAIN or life.exit_code):

@@ -92,6 +92,7 @@ ON = sent(7, 0) + sent(8, 1) + AGAIN  # it succeeds in something for ever
         (ON, polled((0, 7)), Verdict.INVALID, "8 was acknowledged at offset 1 of app"),
         (ONCE, polled((0, 7), (1, 6)), Verdict.INVALID, "inconsistent-offsets"),
         ("echo no JSON\n", WELL, Verdict.UNKNOWN, "app/history.jsonl, line 1"),
+        ("head -c 1500000 /dev/zero\nsleep 9\n", WELL, Verdict.UNKNOWN, "history.jsonl, line 1"),
     ],
 )
 def test_what_is_wrong_in_its_history_is_told(
