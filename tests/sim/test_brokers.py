@@ -33,7 +33,7 @@ def test_the_last_replica_standing_is_told_by_both_sides(
     assert code == 0, said
     assert "elr=off" in said
     assert "elr=on" in said
-    assert said.count("1 of 1") == 2
+    assert said.count("1 of 1 (21-100 %) as expected") == 2
     (one, other) = sorted(tmp_path.glob("*-last-replica-standing-3*/run.json"))
     for found in (one, other):
         info = read_run_info(found.parent)

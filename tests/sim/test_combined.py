@@ -76,7 +76,7 @@ def test_a_power_cut_of_the_last_replica_is_told_by_both_sides(
     code = main([*words, *chosen, "--out", str(tmp_path)])
     said = capsys.readouterr().out
     assert code == 0, said
-    assert said.count("1 of 1") == 2
+    assert said.count("1 of 1 (21-100 %) as expected") == 2
     for found in tmp_path.glob("*-last-replica-standing-1*/run.json"):
         info = read_run_info(found.parent)
         both = {str(node): "broker,controller" for node in (1, 2, 3)}
