@@ -285,7 +285,7 @@ def _as_text(found: Compared, out: Path) -> str:
                 lines.append(f"  not as expected: {mismatch}")
         lines.append(f"  a run took {side.took.in_words()}")
         if (lost := records_lost(side, DURABILITY)) is not None:
-            lines.append(f"  records lost: {lost.in_words()}")
+            lines.append(f"  acknowledged or polled records lost: {lost.in_words()}")
         lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
     lines += [line for each in beside(found.sides) for line in as_lines(each)]
     return "\n".join([*lines, f"  page: {out / found.href}"])

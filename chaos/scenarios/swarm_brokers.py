@@ -308,8 +308,8 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
 def _recovery(
     rng: random.Random, settings: Mapping[str, str], schedule: Schedule
 ) -> Mapping[str, str]:
-    """The strategy of the unclean recovery manager, or none in half of the seeds and where a
-    setting says so. Without ELR it has nothing to do."""
+    """The strategy of the unclean recovery manager; no manager in three of seven seeds, where a
+    setting says so, and without ELR, where it has nothing to do."""
     off, none, *others = RECOVERIES
     ends = any(each.fault.harm.unclean for each in schedule.windows)
     drawn = rng.choice((off, off, off, *others, *(others if ends else (none, none))))

@@ -203,37 +203,33 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsLost:
-    """Acknowledged records that are gone, allowed or not, of all runs that count; and of how many
-    runs they are. Within a run losses are of one cause, so the bounds are those of the runs."""
+    """Records that were acknowledged or polled and are gone, allowed, not, or undecided, of all
+    runs that count; and of how many runs they are. Within a run losses are of one cause, so the
+    bounds are those of the runs."""
 
     records: int
-    acknowledged: int
     runs: int
     of_runs: int
 
     def in_words(self) -> str:
-        told = f"{self.records:,} of {self.acknowledged:,}"
-        return f"{told}, in {in_words(self.runs, self.of_runs)} runs"
+        return f"{self.records:,}, in {in_words(self.runs, self.of_runs)} runs"
+
+
+_LOST = ("lost", "allowed_loss", "lost_undecided")
 
 
 def records_lost(side: ComparedSide, check: str) -> RecordsLost | None:
     """By the facts of that check; None if no run has them."""
-    found = []
-    for run in side.runs:
-        for result in run.judgement.results if not run.doubt else ():
-            if result.check == check and result.facts:
-                numbers = (
-                    result.facts.get(name) for name in ("lost", "allowed_loss", "acknowledged")
-                )
-                found.append([each if isinstance(each, int) else 0 for each in numbers])
+    found = [
+        sum(each for name in _LOST if isinstance(each := result.facts.get(name), int))
+        for run in side.runs
+        if not run.doubt
+        for result in run.judgement.results
+        if result.check == check and result.facts
+    ]
     if not found:
         return None
-    return RecordsLost(
-        records=sum(lost + allowed for lost, allowed, _ in found),
-        acknowledged=sum(acknowledged for _, _, acknowledged in found),
-        runs=sum(lost + allowed > 0 for lost, allowed, _ in found),
-        of_runs=len(found),
-    )
+    return RecordsLost(records=sum(found), runs=sum(map(bool, found)), of_runs=len(found))
 
 
 def gaps(side: ComparedSide, name: str) -> Gap | None:
@@ -304,7 +300,7 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
     lost = [records_lost(side, facts_of) for side in sides]
     if any(lost):
         cells = (each.in_words() if each is not None else units.NOTHING for each in lost)
-        rows.append(("", ["records lost", *cells]))
+        rows.append(("", ["acknowledged or polled records lost", *cells]))
     rows += [("", [label, *cells]) for label, cells in _numbers(sides)]
     facts = [_facts(judgement, facts_of) for judgement in first]
     for fact in dict.fromkeys(fact for known in facts for fact in known):

@@ -1,9 +1,12 @@
 """Seeds over processes that answer, fail, die and hang."""
 
+import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Iterator
 
+from chaos.campaign import conduct
 from chaos.campaign.conduct import Died, each_of
 
 LIMIT_S = 10.0  # in which the others answer, on a starved machine too, once they have started
@@ -25,6 +28,24 @@ def test_one_that_dies_and_one_that_hangs_cost_their_seeds_and_nothing_else() ->
     rest = [found[seed] for seed in (1, 2, 4, 6, 7)]
     assert all(isinstance(said, str) for said in rest)
     assert str(os.getpid()) not in {str(said).split(" by ")[1] for said in rest}
+
+
+def test_the_time_of_a_seed_is_counted_from_when_its_process_has_started() -> None:
+    """However long the start took; a process that ended before is heard of at once."""
+    ours, theirs = multiprocessing.Pipe()
+    long_ago = time.monotonic() - 30
+    process = multiprocessing.get_context("spawn").Process(target=answer)  # is not started
+    worker: conduct._Worker[int, str] = conduct._Worker(process, ours, 1, long_ago)
+    assert conduct._heard_of([worker], limit_s=5.0) == []
+    theirs.send(conduct._STARTED)
+    assert conduct._heard_of([worker], limit_s=5.0) == []
+    assert worker.since > long_ago
+    worker.since = long_ago
+    assert conduct._heard_of([worker], limit_s=5.0) == [worker]
+    other: conduct._Worker[int, str] = conduct._Worker(
+        process, multiprocessing.Pipe()[0], 2, time.monotonic()
+    )
+    assert conduct._heard_of([other], limit_s=5.0) == [other]
 
 
 def test_who_leaves_early_leaves_nobody_behind() -> None:
