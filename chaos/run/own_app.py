@@ -201,8 +201,12 @@ def own_app_rows(directory: Path, plan: Mapping[str, Any]) -> list[CheckResult]:
     """A row for what it printed, and one for how it lived; none in a run without it."""
     if not plan.get("app"):
         return []
-    told = _told(directory / DIRECTORY / LIVES)
-    lives = [AppProcess(**life) for life in told.get("lives", ())]
+    try:
+        told = _told(directory / DIRECTORY / LIVES)
+        lives = [AppProcess(**life) for life in told.get("lives", ())]
+    except (ValueError, TypeError) as error:  # damaged: nothing of it is believed
+        damaged = _unknown(LIVES_CHECK, f"{DIRECTORY}/{LIVES} is not as it was written: {error}")
+        return [_of_history(directory / DIRECTORY / HISTORY, read_all=False), damaged]
     read_all = any(life.phase == FINAL and life.exit_code == 0 for life in lives)
     history = _of_history(directory / DIRECTORY / HISTORY, read_all=read_all)
     return [history, _of_lives(lives, told)]

@@ -138,3 +138,12 @@ def test_a_run_that_broke_off_before_it_ended_is_not_valid(tmp_path: Path) -> No
     verdicts = {row.verdict for row in own_app_rows(tmp_path, {"app": COMMAND})}
     assert verdicts == {Verdict.UNKNOWN}
     assert own_app_rows(tmp_path, {}) == []
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"{}", b"\xff", b'{"lives": [{}]}'])
+def test_a_damaged_account_of_its_lives_is_unknown(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / DIRECTORY).mkdir()
+    (tmp_path / DIRECTORY / own_app.LIVES).write_bytes(text)
+    rows = {row.check: row for row in own_app_rows(tmp_path, {"app": COMMAND})}
+    assert {row.verdict for row in rows.values()} == {Verdict.UNKNOWN}
+    assert "is not as it was written" in rows[LIVES_CHECK].message
