@@ -164,8 +164,9 @@ def can_be_led_again(evidence: Evidence) -> CheckResult:
     """While ELR is on, no batch leaves a partition without ISR, ELR and last known leader at once:
     no broker that returns could lead it, whatever its disk holds.
 
-    The last known leader may be the last known ELR, with a recovery manager. A partition that
-    becomes so is accused once. Without ELR the last member of an ISR stays in it. (KIP-966)
+    The last known leader may be the last known ELR, with a recovery manager; a node that is no
+    replica does not count. A partition that becomes so is accused once. Without ELR the last member
+    of an ISR stays in it. (KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -180,8 +181,7 @@ def can_be_led_again(evidence: Evidence) -> CheckResult:
                 stranded.discard(key)
                 continue
             looked_at += 1
-            known = [node for node in one.last_known_elr if node != NO_LEADER]
-            if one.elr or known:
+            if {*one.elr, *one.last_known_elr} & {*one.replicas}:
                 stranded.discard(key)
             elif key not in stranded:
                 stranded.add(key)

@@ -116,6 +116,9 @@ def test_a_partition_that_no_broker_can_lead_again() -> None:
         ([], [1], VALID),
         ([2], [-1], VALID),
         ([], [1, 2], VALID),
+        ([], [9], INVALID),
+        ([9], [], INVALID),
+        ([9], [1], VALID),
     ],
 )
 def test_what_is_left_beside_an_empty_isr(
